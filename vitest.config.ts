@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+
+/** Suffixes name what a test needs: `.test.ts` nothing, `.pg.test.ts` PostgreSQL, `.nats.test.ts` nats-server, `.e2e.ts` the whole program. */
+export default defineConfig({
+  test: {
+    environment: 'node',
+    pool: 'forks',
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'sim/**/*.test.ts'],
+          exclude: ['**/*.pg.test.ts', '**/*.nats.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'pg', include: ['src/**/*.pg.test.ts'], globalSetup: 'src/testing/postgres-setup.ts' },
+      },
+      { extends: true, test: { name: 'nats', include: ['src/**/*.nats.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['test/**/*.e2e.ts'],
+          globalSetup: 'src/testing/postgres-setup.ts',
+          testTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
