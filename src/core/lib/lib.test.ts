@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalJson } from './canonical-json.ts'
+import { nearNames } from './near-names.ts'
+
+describe('canonicalJson', () => {
+  test('the order of keys does not matter, at any depth', () => {
+    expect(canonicalJson({ b: [{ y: 1, x: 2 }], a: null })).toBe(canonicalJson({ a: null, b: [{ x: 2, y: 1 }] }))
+  })
+
+  test('different values give different texts', () => {
+    expect(canonicalJson({ a: 1 })).not.toBe(canonicalJson({ a: '1' }))
+  })
+
+  test('what it writes is JSON of the same value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+})
+
+describe('nearNames', () => {
+  test('finds a typo, a swap and a beginning', () => {
+    expect(nearNames('--lisen', ['--listen', '--data'])).toEqual(['--listen'])
+    expect(nearNames('llmaa', ['llama', 'qwen'])).toEqual(['llama'])
+    expect(nearNames('qw', ['qwen-2.5-coder', 'llama'])).toEqual(['qwen-2.5-coder'])
+  })
+
+  test('says nothing when nothing is near', () => {
+    expect(nearNames('gpt-4o', ['llama', 'qwen'])).toEqual([])
+  })
+
+  test('the name itself is always nearest', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.array(fc.string()), (name, others) => {
+        expect(nearNames(name, [...others, name])[0]?.toLowerCase()).toBe(name.toLowerCase())
+      }),
+    )
+  })
+})

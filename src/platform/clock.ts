@@ -1,0 +1,28 @@
+/** Time as a dependency. Everything that waits or reads the time is handed one of these, so tests own time. */
+export interface Clock {
+  nowMs(): number
+  /** Calls back once after `delayMs`; the returned function cancels. */
+  after(delayMs: number, callback: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after `delayMs`, or at once when `signal` is aborted (it never rejects: the caller looks at the signal). */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = (): void => {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.after(delayMs, done)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}

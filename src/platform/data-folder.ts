@@ -1,0 +1,69 @@
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { AppError, messageOf } from './errors.ts'
+
+/** Locks that are held, referenced from here: one that nobody references would be collected, and so let go. */
+const held = new Set<DatabaseSync>()
+
+export interface DataFolder {
+  readonly path: string
+  file(name: string): string
+  dispose(): void
+}
+
+/**
+ * Makes the folder (0700) when it is missing and locks it until this process ends, however it ends. The lock is
+ * SQLite's own lock on an empty database: the operating system drops it with the process, so a kill -9 leaves nothing
+ * stale behind, which a file with a pid in it would.
+ */
+export function openDataFolder(path: string): DataFolder {
+  makeWritable(path)
+  const ownerFile = join(path, 'owner.pid')
+  const lock = takeLock(join(path, 'lock'), path, ownerFile)
+  held.add(lock)
+  writeFileSync(ownerFile, `${process.pid}\n`, { mode: 0o600 })
+  return {
+    path,
+    file: (name) => join(path, name),
+    dispose() {
+      rmSync(ownerFile, { force: true })
+      held.delete(lock)
+      lock.close()
+    },
+  }
+}
+
+function makeWritable(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const hint = 'Choose another with --data, or change its owner or permissions.'
+    throw new AppError('usage', `Cannot use the data folder ${path}: ${messageOf(error)}. ${hint}`, { cause: error })
+  }
+}
+
+function takeLock(file: string, folder: string, ownerFile: string): DatabaseSync {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(file, { timeout: 0 })
+    lock.exec('pragma journal_mode = delete; begin exclusive')
+    return lock
+  } catch (error) {
+    lock?.close()
+    if (!/locked|busy/i.test(messageOf(error))) {
+      throw new AppError('usage', `Cannot lock the data folder ${folder}: ${messageOf(error)}.`, { cause: error })
+    }
+    const hint = 'Stop that one first, or give this one its own folder with --data.'
+    throw new AppError('usage', `The data folder ${folder} is in use by another Flotilla${ownerOf(ownerFile)}. ${hint}`)
+  }
+}
+
+function ownerOf(ownerFile: string): string {
+  try {
+    return ` (process ${readFileSync(ownerFile, 'utf8').trim()})`
+  } catch {
+    return ''
+  }
+}

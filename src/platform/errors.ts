@@ -1,0 +1,68 @@
+/**
+ * Every failure a person can meet has a code. One table says what each code means on the wire: the HTTP status and
+ * the error type that OpenAI clients switch on. Expected outcomes are values, not errors; the impossible is `assert`.
+ */
+export const errorTable = {
+  bad_request: { status: 400, type: 'invalid_request_error' },
+  unauthorized: { status: 401, type: 'authentication_error' },
+  forbidden: { status: 403, type: 'permission_error' },
+  not_found: { status: 404, type: 'not_found_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  timeout: { status: 408, type: 'timeout_error' },
+  conflict: { status: 409, type: 'conflict_error' },
+  too_large: { status: 413, type: 'invalid_request_error' },
+  busy: { status: 429, type: 'rate_limit_error' },
+  internal: { status: 500, type: 'server_error' },
+  bad_gateway: { status: 502, type: 'server_error' },
+  unavailable: { status: 503, type: 'server_error' },
+  model_not_ready: { status: 503, type: 'server_error' },
+  /** The program was asked for something it cannot do: bad flag, used port, unwritable folder. Exit code 2. */
+  usage: { status: 400, type: 'invalid_request_error' },
+} as const satisfies Record<string, { status: number; type: string }>
+
+export type ErrorCode = keyof typeof errorTable
+
+export interface ErrorExtra {
+  cause?: unknown
+  /** Further fields of the error object on the wire, e.g. `{ param: 'model' }`. */
+  details?: Record<string, unknown>
+  retryAfterS?: number
+}
+
+/** A failure with a code and a message that names the step that failed and how to go on. Safe to show to anyone. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly details: Record<string, unknown>
+  readonly retryAfterS: number | undefined
+
+  constructor(code: ErrorCode, message: string, extra: ErrorExtra = {}) {
+    super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.details = extra.details ?? {}
+    this.retryAfterS = extra.retryAfterS
+  }
+
+  get status(): number {
+    return errorTable[this.code].status
+  }
+
+  /** The body every HTTP error has, in OpenAI's shape. */
+  toBody(): { error: Record<string, unknown> } {
+    return {
+      error: { message: this.message, type: errorTable[this.code].type, param: null, code: this.code, ...this.details },
+    }
+  }
+}
+
+/** Whatever was thrown, as an AppError. An unknown failure says nothing about its insides: those go to the log. */
+export function toAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown
+  return new AppError('internal', 'Something failed inside Flotilla; the log has the cause.', { cause: thrown })
+}
+
+/** The text of anything thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

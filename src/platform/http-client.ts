@@ -1,0 +1,60 @@
+import { request as httpsRequest } from 'node:https'
+import { request as httpRequest } from './node-http.ts'
+
+export interface JsonAnswer {
+  status: number
+  body: unknown
+  /** The time on the other machine, when it says so. */
+  dateMs: number | undefined
+}
+
+export interface JsonRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Nothing is sent when it is undefined. */
+  body?: unknown
+  token?: string
+  headers?: Record<string, string>
+  timeoutMs: number
+}
+
+const MOST_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** One POST of JSON. */
+export function postJson(url: URL, body: unknown, options: { token: string; timeoutMs: number }): Promise<JsonAnswer> {
+  return requestJson(url, { method: 'POST', body, ...options })
+}
+
+/** One request with JSON both ways. Plain node:http: the built-in fetch would cost every process 10 MB. */
+export function requestJson(url: URL, { method, body, token, headers, timeoutMs }: JsonRequest): Promise<JsonAnswer> {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const sent = {
+    ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...headers,
+  }
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const outgoing = request(url, { method, headers: sent, agent: false, signal }, (answer) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      answer.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes > MOST_ANSWER_BYTES) answer.destroy(new Error('the answer is too long'))
+        else chunks.push(chunk)
+      })
+      answer.once('error', reject)
+      answer.once('end', () => {
+        const status = answer.statusCode ?? 0
+        const dateMs = Date.parse(answer.headers.date ?? '') || undefined
+        try {
+          resolve({ status, body: JSON.parse(Buffer.concat(chunks).toString('utf8')), dateMs })
+        } catch {
+          reject(new Error(`the answer (status ${status}) is not JSON: is this a Flotilla frontend?`))
+        }
+      })
+    })
+    outgoing.once('error', reject)
+    outgoing.end(text)
+  })
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { serve } from '../testing/http.ts'
+import type { Handler } from './http.ts'
+import { forward, type Forwarded, type Upstream } from './proxy.ts'
+
+/** A proxy in front of `upstream`; tells what became of each request. */
+async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
+  const target = new URL(await serve(upstream))
+  const results: Promise<Forwarded>[] = []
+  const url = await serve(async (request, response) => {
+    const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: {}, ...options }
+    const result = forward(request, response, to)
+    results.push(result)
+    if ((await result).outcome === 'unreachable' && !response.headersSent) response.writeHead(599).end()
+  })
+  return { url, results }
+}
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+test('method, path, body and unknown headers go through; hop-by-hop headers do not', async () => {
+  const { url } = await proxyTo(async (request, response) => {
+    const { method, url: path, headers } = request
+    response.writeHead(201, { 'x-answer': 'yes', connection: 'keep-alive, x-hop', 'x-hop': '1' })
+    response.end(
+      JSON.stringify({ method, path, body: await textOf(request), extra: headers['x-extra'], te: headers['te'] }),
+    )
+  })
+  const response = await fetch(`${url}/a?b=c`, { method: 'PUT', body: 'hello', headers: { 'x-extra': '1' } })
+  expect(response.status).toBe(201)
+  expect(response.headers.get('x-answer')).toBe('yes')
+  expect(response.headers.get('x-hop')).toBeNull()
+  expect(await response.json()).toEqual({ method: 'PUT', path: '/a?b=c', body: 'hello', extra: '1' })
+})
+
+test('headers of the upstream replace the client’s, and undefined takes one away', async () => {
+  const { url } = await proxyTo((request, response) => void response.end(JSON.stringify(request.headers)), {
+    headers: { authorization: 'Bearer ours', 'x-private': undefined },
+  })
+  const response = await fetch(url, { headers: { authorization: 'Bearer theirs', 'x-private': '1' } })
+  const headers = (await response.json()) as Record<string, string>
+  expect(headers['authorization']).toBe('Bearer ours')
+  expect(headers).not.toHaveProperty('x-private')
+})
+
+test('a stream arrives piece by piece, not at its end', async () => {
+  let more = (): void => {}
+  const { url } = await proxyTo((_, response) => {
+    response.write('one')
+    more = () => response.end('two')
+  })
+  const reader = (await fetch(url)).body!.getReader()
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('one')
+  more()
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('two')
+})
+
+test('when the client goes away, the upstream request is cancelled', async () => {
+  let upstream: ServerResponse | undefined
+  const arrived = Promise.withResolvers<void>()
+  const { url, results } = await proxyTo((_, response) => {
+    upstream = response
+    response.write('one')
+    arrived.resolve()
+  })
+  const leave = new AbortController()
+  const response = await fetch(url, { signal: leave.signal })
+  await arrived.promise
+  expect(response.status).toBe(200)
+  const closed = once(upstream!, 'close')
+  leave.abort()
+  await closed
+  expect(await results[0]).toEqual({ outcome: 'client gone' })
+})
+
+test('nobody there: nothing reaches the client, so another may be tried', async () => {
+  const { url, results } = await proxyTo(() => {}, { port: 1 })
+  expect((await fetch(url)).status).toBe(599)
+  expect(await results[0]).toMatchObject({ outcome: 'unreachable' })
+})
+
+test('a refusal counts as not reached', async () => {
+  const { url, results } = await proxyTo(
+    (_, response) => void response.writeHead(404, { 'x-refusal': '1' }).end('no'),
+    {
+      isRefusal: (answer) => 'x-refusal' in answer.headers,
+    },
+  )
+  expect((await fetch(url)).status).toBe(599)
+  expect(await results[0]).toMatchObject({ outcome: 'unreachable' })
+})
+
+test('an event stream that breaks off ends with words that say so', async () => {
+  const { url, results } = await proxyTo(
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: 1\n\n', () => response.destroy())
+    },
+    { lastWords: 'data: {"error":"broken"}\n\n' },
+  )
+  expect(await (await fetch(url)).text()).toBe('data: 1\n\ndata: {"error":"broken"}\n\n')
+  expect(await results[0]).toMatchObject({ outcome: 'broken' })
+})
+
+test('any other answer that breaks off is cut, so that nobody takes a part for the whole', async () => {
+  const { url } = await proxyTo((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write('{"half":', () => response.destroy())
+  })
+  await expect(fetch(url).then((response) => response.text())).rejects.toThrow('terminated')
+})

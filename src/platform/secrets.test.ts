@@ -1,0 +1,35 @@
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { tempFolder } from '../testing/temp-folder.ts'
+import { newSecret, readOrCreateSecret, sameSecret } from './secrets.ts'
+
+test('a secret is made once, readable by its owner only, and leaves no other file', () => {
+  const folder = tempFolder()
+  const path = join(folder, 'admin.key')
+  const first = readOrCreateSecret(path, () => newSecret('fla'))
+  expect(readOrCreateSecret(path, () => newSecret('fla'))).toBe(first)
+  expect(first).toMatch(/^fla_[\w-]{43}$/)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder)).toEqual(['admin.key'])
+})
+
+test('a secret that others can read is closed to them', () => {
+  const path = join(tempFolder(), 'admin.key')
+  writeFileSync(path, 'x\n')
+  chmodSync(path, 0o644)
+  expect(readOrCreateSecret(path, () => 'y')).toBe('x')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('an empty file is refused instead of becoming a key that everybody knows', () => {
+  const path = join(tempFolder(), 'admin.key')
+  writeFileSync(path, '\n')
+  expect(() => readOrCreateSecret(path, () => 'y')).toThrow('is empty')
+})
+
+test('secrets are compared by value, whatever their lengths', () => {
+  expect(sameSecret('abc', 'abc')).toBe(true)
+  expect(sameSecret('abc', 'abcd')).toBe(false)
+  expect(sameSecret('', 'a')).toBe(false)
+})

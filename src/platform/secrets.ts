@@ -1,0 +1,46 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { AppError, messageOf } from './errors.ts'
+
+/** Reads the secret in `path`, or makes one there (0600) on first use. Safe against two processes making it at once. */
+export function readOrCreateSecret(path: string, make: () => string): string {
+  const existing = readSecret(path)
+  if (existing !== undefined) return existing
+  // Written whole under another name and then linked: nobody ever reads half a secret, and the first writer wins.
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    writeFileSync(temporary, `${make()}\n`, { mode: 0o600, flag: 'wx' })
+    linkSync(temporary, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+      throw new AppError('usage', `Cannot write ${path}: ${messageOf(error)}.`, { cause: error })
+    }
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  return readSecret(path) ?? readOrCreateSecret(path, make)
+}
+
+function readSecret(path: string): string | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+    chmodSync(path, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new AppError('usage', `Cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+  }
+  if (text === '') throw new AppError('usage', `${path} is empty. Delete it and start again to get a new one.`)
+  return text
+}
+
+/** 256 random bits as text that can be pasted anywhere, with a prefix that says what it opens. */
+export function newSecret(prefix: string): string {
+  return `${prefix}_${randomBytes(32).toString('base64url')}`
+}
+
+/** Compares in constant time. */
+export function sameSecret(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}

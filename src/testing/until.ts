@@ -1,0 +1,17 @@
+/** Waits for something to become true, looking often; fails after 20 s instead of hanging. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
+  const giveUpMs = Date.now() + limitMs
+  while (!(await condition())) {
+    if (Date.now() > giveUpMs) throw new Error(`did not become true within ${limitMs} ms: ${condition.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
