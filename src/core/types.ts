@@ -1,0 +1,69 @@
+/** The nouns of the product as plain data. Stores and messages are parsed into these at the edge. */
+
+export type Liveness = 'online' | 'unreachable' | 'offline'
+export type Desired = 'active' | 'draining'
+/** An agent is a member that runs no replicas. */
+export type NodeType = 'backend' | 'agent'
+
+export interface Node {
+  id: string
+  name: string
+  /** Where the gateway reaches the node's data port, as host:port. */
+  address: string
+  approved: boolean
+  desired: Desired
+  liveness: Liveness
+  livenessSinceMs: number
+  /** One run of the worker's machine; empty after a graceful goodbye. */
+  bootId: string
+  /** Left gracefully: offline until it registers again. */
+  saidGoodbye: boolean
+  nodeType: NodeType
+  /** Slots for each model: what an admin set, else what the worker declared. */
+  maxReplicasPerModel: number
+}
+
+export interface Model {
+  name: string
+  engine: string
+  options: ModelOptions
+  /** Hash of the model's meaning: a replica of another revision no longer serves this model. */
+  revision: string
+}
+
+export type ModelOptions = Readonly<Record<string, string | number | boolean>>
+
+export interface Rule {
+  modelName: string
+  minReplicas: number
+  /** 0 = no cap. */
+  maxReplicas: number
+}
+
+export type ReplicaState = 'reserved' | 'loading' | 'ready' | 'stopping' | 'failed'
+
+export interface Replica {
+  id: string
+  nodeId: string
+  modelName: string
+  replicaIndex: number
+  /** Grows with every replica that takes the same slot, so that a late command never harms a newer one. */
+  generation: number
+  revision: string
+  state: ReplicaState
+  error: string | null
+  /** Failed starts in a row in this slot. */
+  failures: number
+  retryAtMs: number | null
+  /** The first heartbeat that must mention this replica; null while the worker has not accepted it. */
+  knownFromSeq: number | null
+}
+
+/** Everything a decision may look at. Time is part of it. */
+export interface World {
+  nowMs: number
+  nodes: readonly Node[]
+  models: readonly Model[]
+  rules: readonly Rule[]
+  replicas: readonly Replica[]
+}
