@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import { device } from '../hardware.ts'
+
+/** Bodies and answers of the admin API: snake_case, the same names as in the store. */
+
+const printable = (what: string, most: number) =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .max(most, `must be at most ${most} characters`)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u, 'must not contain control characters')
+    .refine((text) => text.trim() === text, 'must not begin or end with a space')
+    .describe(what)
+
+/** A model's name goes into URLs, keys and log lines: anything printable of a sane length. */
+export const modelName = printable('Name of a model', 200)
+
+const modelOptions = z.record(z.string().min(1).max(100), z.union([z.string().max(4096), z.number(), z.boolean()]))
+
+export const modelInput = z.strictObject({
+  name: modelName,
+  engine: z.string().min(1).max(100),
+  options: modelOptions.default({}),
+})
+export type ModelInput = z.infer<typeof modelInput>
+
+export const modelView = z.object({
+  name: z.string(),
+  engine: z.string(),
+  options: modelOptions,
+  revision: z.string(),
+  created_at: z.int(),
+  updated_at: z.int(),
+})
+export type ModelView = z.infer<typeof modelView>
+
+const count = z.int().min(0).max(10_000)
+
+export const ruleInput = z
+  .strictObject({ model_name: modelName, min_replicas: count.default(0), max_replicas: count.default(0) })
+  .refine((rule) => rule.max_replicas === 0 || rule.max_replicas >= rule.min_replicas, {
+    path: ['max_replicas'],
+    message: 'must be 0 (no cap) or at least min_replicas',
+  })
+export type RuleInput = z.infer<typeof ruleInput>
+
+export const ruleView = z.object({
+  model_name: z.string(),
+  min_replicas: z.int(),
+  max_replicas: z.int(),
+  updated_at: z.int(),
+})
+export type RuleView = z.infer<typeof ruleView>
+
+const labelMap = z.record(z.string(), z.string())
+
+export const nodeView = z.object({
+  id: z.string(),
+  name: z.string(),
+  node_type: z.enum(['backend', 'agent']),
+  status: z.enum(['pending', 'draining', 'healthy', 'unhealthy', 'offline']),
+  /** The three facts behind the status. */
+  approved: z.boolean(),
+  desired: z.enum(['active', 'draining']),
+  liveness: z.enum(['online', 'unreachable', 'offline']),
+  liveness_since: z.int(),
+  public_key: z.string(),
+  address: z.string(),
+  version: z.string(),
+  labels: labelMap,
+  label_sources: z.record(z.string(), z.enum(['admin', 'worker', 'auto'])),
+  /** The effective number of slots, what the worker declared, and whether an admin has set another. */
+  max_replicas_per_model: z.int(),
+  max_replicas_declared: z.int(),
+  max_replicas_per_model_manually_set: z.boolean(),
+  /** Replicas that run although their slot is above the cap. */
+  above_cap: z.int(),
+  /** The effective cap as written, in bytes of this machine, what the worker declared, and whether an admin has set another. */
+  vram_budget: z.string().nullable(),
+  vram_budget_bytes: z.int().nullable(),
+  vram_budget_declared: z.string().nullable(),
+  vram_budget_manually_set: z.boolean(),
+  gpu_vendor: z.string().nullable(),
+  devices: z.array(device),
+  total_vram: z.int(),
+  available_vram: z.int().nullable(),
+  total_ram: z.int().nullable(),
+  available_ram: z.int().nullable(),
+  total_disk: z.int().nullable(),
+  available_disk: z.int().nullable(),
+  model_count: z.int(),
+  replica_count: z.int(),
+  /** Requests that run on the node now, by its last heartbeat: while draining, what is left. */
+  in_flight_count: z.int(),
+  last_heartbeat: z.int().nullable(),
+  registered_at: z.int(),
+})
+export type NodeView = z.infer<typeof nodeView>
+
+/** PUT replaces the labels an admin has set, PATCH adds to them; null in a PATCH takes one away. */
+export const labelsInput = labelMap
+export const labelsPatch = z.record(z.string(), z.string().nullable())
+export const labelsView = z.object({ labels: labelMap, label_sources: nodeView.shape.label_sources })
+
+export const slotsInput = z.strictObject({
+  value: z.int('must be a whole number').min(1, 'must be at least 1').max(1000),
+})
+export const budgetInput = z.strictObject({
+  value: z.union([z.string(), z.int().positive()], 'expected text such as "80%" or "12GiB", or a number of bytes'),
+})
+
+export const replicaView = z.object({
+  id: z.string(),
+  node_id: z.string(),
+  model_name: z.string(),
+  replica_index: z.int(),
+  generation: z.int(),
+  revision: z.string(),
+  state: z.enum(['reserved', 'loading', 'ready', 'stopping', 'failed']),
+  in_flight: z.int(),
+  error: z.string().nullable(),
+})
+export type ReplicaView = z.infer<typeof replicaView>
+
+export const backendView = z.object({ name: z.string() })
+
+export const tokenInput = z.strictObject({
+  name: printable('What the token is for', 100).default('unnamed'),
+  expires_in_s: z
+    .int()
+    .min(1)
+    .max(10 * 365 * 86_400)
+    .optional(),
+  max_uses: z.int().min(1).max(1_000_000).optional(),
+})
+export type TokenInput = z.infer<typeof tokenInput>
+
+export const tokenView = z.object({
+  id: z.string(),
+  name: z.string(),
+  state: z.enum(['active', 'expired', 'used up', 'revoked']),
+  created_at: z.int(),
+  expires_at: z.int().nullable(),
+  max_uses: z.int().nullable(),
+  uses: z.int(),
+  last_used_at: z.int().nullable(),
+})
+export type TokenView = z.infer<typeof tokenView>
+/** Shown once, when it is made: only its hash is kept. */
+export const tokenCreated = tokenView.extend({ token: z.string() })
+export type TokenCreated = z.infer<typeof tokenCreated>
+
+export const eventView = z.object({
+  /** Grows by one with each event: go on after the last one you have seen. */
+  id: z.int(),
+  at: z.int(),
+  /** `admin`, `node <name>` or `control`. */
+  actor: z.string(),
+  /** What happened, as `noun.verb`: node.approved, node.offline, token.revoked … */
+  action: z.string(),
+  node_id: z.string().nullable(),
+  model_name: z.string().nullable(),
+  reason: z.string(),
+  data: z.record(z.string(), z.unknown()),
+})
+export type EventView = z.infer<typeof eventView>
+
+/** A worker presents itself. The signature over the rest proves that it holds the key it names. */
+export const nodeRegistration = z.strictObject({
+  protocol: z.int(),
+  name: printable('Name of the node', 100),
+  node_type: z.enum(['backend', 'agent']),
+  public_key: z.string().regex(/^U[A-Z2-7]{55}$/, 'must be an nkey user public key'),
+  /** Where the data port listens. An empty host stands for the address that the registration comes from. */
+  address: z
+    .string()
+    .max(300)
+    .regex(/^.*:\d{1,5}$/, 'must be host:port'),
+  version: z.string().max(100),
+  boot_id: z.string().min(1).max(100),
+  max_replicas_per_model: z.int().min(1).max(1000),
+  vram_budget: z.string().max(50).nullable(),
+  labels: labelMap,
+  /** Labels that follow from the hardware. */
+  auto_labels: labelMap,
+  engines: z.array(z.string().max(100)).max(1000),
+  signed_at: z.int(),
+})
+export type NodeRegistration = z.infer<typeof nodeRegistration>
+
+export const signedRegistration = z.strictObject({ registration: nodeRegistration, signature: z.string().max(200) })
+
+/** What an approved node works with. */
+export const nodeCredentials = z.object({
+  bus_url: z.string(),
+  /** For a NATS server with accounts: the node's own user, limited to its own subjects. */
+  bus_jwt: z.string().nullable(),
+  /** What gateways show at the node's data port. */
+  data_key: z.string(),
+  heartbeat_period_ms: z.int(),
+})
+export type NodeCredentials = z.infer<typeof nodeCredentials>
+
+/** Credentials are null until an admin has approved the node. */
+export const registered = z.object({
+  node_id: z.string(),
+  name: z.string(),
+  approved: z.boolean(),
+  credentials: nodeCredentials.nullable(),
+})
+export type Registered = z.infer<typeof registered>
+
+/** Grows when a worker and a frontend of different versions could misunderstand each other. */
+export const PROTOCOL = 1

@@ -1,0 +1,106 @@
+import type { z } from 'zod'
+import * as messages from './messages.ts'
+import type { Permissions } from './permissions.ts'
+
+export type BusRole = 'control' | 'gateway' | 'node'
+
+interface Event {
+  kind: 'event'
+  template: string
+  from: readonly BusRole[]
+  to: readonly BusRole[]
+  message: z.ZodType
+}
+interface Request extends Omit<Event, 'kind'> {
+  kind: 'request'
+  reply: z.ZodType
+}
+
+/**
+ * Every subject there is: its template, who publishes, who listens, and what travels. `{node}` is a node's id.
+ * Permissions are derived from this table and written nowhere else.
+ */
+export const subjects = {
+  /** A worker's full list of replicas; sent every few seconds and at once after every change. */
+  heartbeat: {
+    kind: 'event',
+    template: 'nodes.{node}.heartbeat',
+    from: ['node'],
+    to: ['control'],
+    message: messages.heartbeat,
+  },
+  replicaStart: {
+    kind: 'request',
+    template: 'nodes.{node}.replica.start',
+    from: ['control'],
+    to: ['node'],
+    message: messages.replicaStart,
+    reply: messages.replicaStarted,
+  },
+  replicaStop: {
+    kind: 'request',
+    template: 'nodes.{node}.replica.stop',
+    from: ['control'],
+    to: ['node'],
+    message: messages.replicaStop,
+    reply: messages.replicaStopped,
+  },
+  nodeShutdown: {
+    kind: 'request',
+    template: 'nodes.{node}.shutdown',
+    from: ['control'],
+    to: ['node'],
+    message: messages.nodeShutdown,
+    reply: messages.nothing,
+  },
+  routingDelta: {
+    kind: 'event',
+    template: 'routing.delta',
+    from: ['control'],
+    to: ['gateway'],
+    message: messages.routingDelta,
+  },
+  routingSnapshot: {
+    kind: 'request',
+    template: 'routing.snapshot',
+    from: ['gateway'],
+    to: ['control'],
+    message: messages.nothing,
+    reply: messages.routingSnapshot,
+  },
+  /** Something changed in the store: the leader had better look. Any frontend may say so. */
+  wake: { kind: 'event', template: 'control.wake', from: ['control'], to: ['control'], message: messages.nothing },
+} as const satisfies Record<string, Event | Request>
+
+export type Subjects = typeof subjects
+export type SubjectName = keyof Subjects
+export type EventName = { [N in SubjectName]: Subjects[N]['kind'] extends 'event' ? N : never }[SubjectName]
+export type RequestName = Exclude<SubjectName, EventName>
+export type MessageOf<N extends SubjectName> = z.infer<Subjects[N]['message']>
+export type ReplyOf<N extends RequestName> = z.infer<Subjects[N]['reply']>
+
+/** The subject itself. Without a node, the pattern that covers all nodes. */
+export function subjectOf(name: SubjectName, nodeId = '*'): string {
+  return subjects[name].template.replace('{node}', nodeId)
+}
+
+/** Each client reads answers under a prefix of its own, so that nobody reads or forges another's. */
+export function inboxPrefix(role: BusRole, clientId: string): string {
+  return `_INBOX.${role}.${clientId}`
+}
+
+/** What a role may do. A node is confined to its own subjects by its id. */
+export function permissionsFor(role: BusRole, clientId: string): Permissions {
+  const nodeId = role === 'node' ? clientId : '*'
+  const named = Object.keys(subjects) as SubjectName[]
+  const hears = named.filter((name) => includes(subjects[name].to, role))
+  return {
+    publish: named.filter((name) => includes(subjects[name].from, role)).map((name) => subjectOf(name, nodeId)),
+    subscribe: [...hears.map((name) => subjectOf(name, nodeId)), `${inboxPrefix(role, clientId)}.>`],
+    respond: hears.some((name) => subjects[name].kind === 'request'),
+  }
+}
+
+function includes(roles: readonly BusRole[], role: BusRole): boolean {
+  return roles.includes(role)
+}
