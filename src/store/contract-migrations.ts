@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+
+const A = 'create table a (id text primary key);\n-- a comment; with a semicolon\ncreate index a_by_id on a (id);'
+const B = `create table b (id text primary key, made bigint not null);\ninsert into b values ('first; second', now_ms());`
+
+export function describeMigrations(create: CreateStore): void {
+  describe('migrations', () => {
+    const bench = setUpWorkbench(create)
+    const applied = 'select version, name from schema_migrations order by version'
+
+    test("the program's own make a store that works, and opening again changes nothing", async () => {
+      const first = await bench.open()
+      const before = await first.query(
+        'select version, name, checksum, applied_at from schema_migrations order by version',
+      )
+      expect(before[0]).toMatchObject({ version: 1, name: '0001_init.sql' })
+      await first.close()
+      const second = await bench.open()
+      expect(
+        await second.query('select version, name, checksum, applied_at from schema_migrations order by version'),
+      ).toEqual(before)
+      expect(await second.query('select name from nodes')).toEqual([])
+    })
+
+    test('only what is missing is applied, in order', async () => {
+      await (await bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) })).close()
+      const db = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A, '0002_b.sql': B }) })
+      expect(await db.query(applied)).toEqual([
+        { version: 1, name: '0001_a.sql' },
+        { version: 2, name: '0002_b.sql' },
+      ])
+      expect(await db.query('select id from b')).toEqual([{ id: 'first; second' }])
+    })
+
+    test('line ends do not count as an edit', async () => {
+      await (await bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) })).close()
+      const db = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A.replaceAll('\n', '\r\n') }) })
+      expect(await db.query(applied)).toHaveLength(1)
+    })
+
+    test('an applied migration that was edited is refused by name', async () => {
+      await (await bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) })).close()
+      const failure = await failureOf(bench.open({ migrations: bench.migrations({ '0001_a.sql': `${A} ` }) }))
+      expect(failure.message).toMatch(/0001_a\.sql was edited/)
+    })
+
+    test.each([
+      ['missing', { '0001_a.sql': A, '0003_b.sql': B }, /0002_….sql is missing.*0003_b\.sql/],
+      ['there twice', { '0001_a.sql': A, '0001_b.sql': B }, /0002_….sql is missing.*0001_b\.sql/],
+      ['misnamed', { '0001_a.sql': A, 'second.sql': B }, /0002_….sql is missing.*second\.sql/],
+    ])('a migration that is %s is refused before anything is applied', async (_what, files, message) => {
+      expect((await failureOf(bench.open({ migrations: bench.migrations(files) }))).message).toMatch(message)
+      const db = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) })
+      expect(await db.query(applied)).toEqual([{ version: 1, name: '0001_a.sql' }])
+    })
+
+    test('a gap in the database is refused by name', async () => {
+      const migrations = bench.migrations({ '0001_a.sql': A, '0002_b.sql': B })
+      const db = await bench.open({ migrations })
+      await db.transaction((tx) => tx.query('delete from schema_migrations where version = 1'))
+      await db.close()
+      expect((await failureOf(bench.open({ migrations }))).message).toMatch(/has migration 0002_b\.sql but not 0001_a/)
+    })
+
+    test('a database of a newer program is refused with what to do', async () => {
+      const db = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A, '0002_b.sql': B }) })
+      await db.close()
+      const failure = await failureOf(bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) }))
+      expect(failure.message).toContain(
+        'written by a newer Flotilla (schema 2, this program knows 1): update the program',
+      )
+    })
+
+    test('a migration that fails leaves nothing, says which, and can be mended', async () => {
+      const broken = `${B}\ninsert into b values ('first; second', 1);`
+      const failure = await failureOf(
+        bench.open({ migrations: bench.migrations({ '0001_a.sql': A, '0002_b.sql': broken }) }),
+      )
+      expect(failure.message).toMatch(/0002_b\.sql failed and was undone/)
+      const before = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A }) })
+      expect(await before.query(applied)).toEqual([{ version: 1, name: '0001_a.sql' }])
+      await expect(before.query('select id from b')).rejects.toThrow(/\bb\b/)
+      await before.close()
+      const mended = await bench.open({ migrations: bench.migrations({ '0001_a.sql': A, '0002_b.sql': B }) })
+      expect(await mended.query(applied)).toHaveLength(2)
+    })
+
+    test('several that open an empty store at once migrate it once', async () => {
+      const migrations = bench.migrations({ '0001_a.sql': A, '0002_b.sql': B })
+      const handles = await Promise.all(Array.from({ length: 5 }, () => bench.open({ migrations })))
+      for (const db of handles) expect(await db.query('select id from b')).toEqual([{ id: 'first; second' }])
+    })
+  })
+}

@@ -1,0 +1,19 @@
+import { describe } from 'vitest'
+import { createTestDatabase } from '../testing/postgres.ts'
+import { describeLeases } from './contract-leases.ts'
+import { describeMigrations } from './contract-migrations.ts'
+import { describeStatements } from './contract-statements.ts'
+import { describeTransactions } from './contract-transactions.ts'
+import type { EmptyStore } from './contract.ts'
+
+async function emptyDatabase(): Promise<EmptyStore> {
+  const database = await createTestDatabase()
+  return { target: { url: database.url }, drop: () => database.drop() }
+}
+
+describe('PostgreSQL', () => {
+  describeStatements(emptyDatabase)
+  describeTransactions(emptyDatabase)
+  describeMigrations(emptyDatabase)
+  describeLeases(emptyDatabase)
+})

@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe } from 'vitest'
+import { describeLeases } from './contract-leases.ts'
+import { describeMigrations } from './contract-migrations.ts'
+import { describeStatements } from './contract-statements.ts'
+import { describeTransactions } from './contract-transactions.ts'
+import type { EmptyStore } from './contract.ts'
+
+async function emptyFile(): Promise<EmptyStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'flotilla-sqlite-'))
+  return {
+    target: { file: join(folder, 'flotilla.db') },
+    drop: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+describe('SQLite', () => {
+  describeStatements(emptyFile)
+  describeTransactions(emptyFile)
+  describeMigrations(emptyFile)
+  describeLeases(emptyFile)
+})

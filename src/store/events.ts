@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { Sql } from './database.ts'
+
+export interface NewEvent {
+  /** `admin`, `node <name>` or `control`. */
+  actor: string
+  /** `noun.verb`. */
+  action: string
+  nodeId?: string
+  modelName?: string
+  /** Why, in a sentence for people. No secrets. */
+  reason: string
+  data?: Record<string, unknown>
+}
+
+const eventRow = z.object({
+  id: z.number(),
+  at: z.number(),
+  actor: z.string(),
+  action: z.string(),
+  node_id: z.string().nullable(),
+  model_name: z.string().nullable(),
+  reason: z.string(),
+  data: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.record(z.string(), z.unknown())),
+})
+export type EventRow = z.infer<typeof eventRow>
+
+/**
+ * To be called in the transaction of the change itself. The number is the highest plus one: transactions are
+ * serializable, so of two that take the same number one is run again, and numbers are without gaps in order of commit.
+ * A sequence would be cheaper and neither.
+ */
+export async function appendEvent(tx: Sql, event: NewEvent): Promise<void> {
+  await tx.query(
+    `insert into events (id, at, actor, action, node_id, model_name, reason, data)
+     select coalesce(max(id), 0) + 1, now_ms(), $1, $2, $3, $4, $5, $6 from events`,
+    [
+      event.actor,
+      event.action,
+      event.nodeId ?? null,
+      event.modelName ?? null,
+      event.reason,
+      JSON.stringify(event.data ?? {}),
+    ],
+  )
+}
+
+/** In order, from the one after `afterId`. */
+export async function listEvents(sql: Sql, afterId: number, most: number): Promise<EventRow[]> {
+  const rows = await sql.query('select * from events where id > $1 order by id limit $2', [afterId, most])
+  return eventRow.array().parse(rows)
+}
+
+/** 0 when nothing has ever happened. */
+export async function newestEventId(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ id: number }>('select coalesce(max(id), 0) as id from events')
+  return row!.id
+}
+
+/** Undefined when none of these has happened, or it was long ago. */
+export async function newestEventOf(sql: Sql, actions: readonly [string, string]): Promise<EventRow | undefined> {
+  const text = 'select * from events where action in ($1, $2) order by id desc limit 1'
+  return eventRow.array().parse(await sql.query(text, actions))[0]
+}
+
+/** Keeps the newest `most` of the last `maxAgeMs`, and always the very newest, from which the numbers go on. */
+export async function pruneEvents(tx: Sql, { most, maxAgeMs }: { most: number; maxAgeMs: number }): Promise<void> {
+  const newestId = await newestEventId(tx)
+  await tx.query('delete from events where id <= $1 or (at < now_ms() - $2 and id < $3)', [
+    newestId - most,
+    maxAgeMs,
+    newestId,
+  ])
+}

@@ -1,0 +1,263 @@
+import { z } from 'zod'
+import { device, type Hardware } from '../api/hardware.ts'
+import type { Node } from '../core/types.ts'
+import type { Sql } from './database.ts'
+
+const json = <T extends z.ZodType>(schema: T) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(schema)
+
+/** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
+const decisive = {
+  id: z.string(),
+  name: z.string(),
+  node_type: z.enum(['backend', 'agent']),
+  address: z.string(),
+  approved_at: z.number().nullable(),
+  desired: z.enum(['active', 'draining']),
+  liveness: z.enum(['online', 'unreachable', 'offline']),
+  liveness_since: z.number(),
+  boot_id: z.string(),
+  max_replicas_per_model: z.number(),
+  max_replicas_override: z.number().nullable(),
+}
+const decisiveRow = z.object(decisive)
+const nodeRow = z.object({
+  ...decisive,
+  public_key: z.string(),
+  version: z.string(),
+  last_heartbeat: z.number().nullable(),
+  vram_budget: z.string().nullable(),
+  vram_budget_override: z.string().nullable(),
+  engines: json(z.array(z.string())),
+  devices: json(z.array(device)),
+  gpu_vendor: z.string().nullable(),
+  total_ram: z.number().nullable(),
+  available_ram: z.number().nullable(),
+  total_disk: z.number().nullable(),
+  available_disk: z.number().nullable(),
+  registered_at: z.number(),
+})
+export type NodeRow = z.infer<typeof nodeRow>
+
+export async function listNodes(sql: Sql): Promise<NodeRow[]> {
+  return nodeRow.array().parse(await sql.query('select * from nodes order by name'))
+}
+
+/** The nodes as decisions see them. */
+export async function listDecisiveNodes(sql: Sql): Promise<Node[]> {
+  const columns = Object.keys(decisive).join(', ')
+  const rows = await sql.query(`select ${columns} from nodes order by name`)
+  return decisiveRow.array().parse(rows).map(toNode)
+}
+
+export function toNode(row: z.infer<typeof decisiveRow>): Node {
+  return {
+    id: row.id,
+    name: row.name,
+    address: row.address,
+    approved: row.approved_at !== null,
+    desired: row.desired,
+    liveness: row.liveness,
+    livenessSinceMs: row.liveness_since,
+    bootId: row.boot_id,
+    saidGoodbye: row.boot_id === GONE,
+    nodeType: row.node_type,
+    maxReplicasPerModel: slotsOf(row),
+  }
+}
+
+/** The effective number of slots: what an admin set, else what the worker declared. An agent has none. */
+export function slotsOf(row: Pick<NodeRow, 'node_type' | 'max_replicas_per_model' | 'max_replicas_override'>): number {
+  return row.node_type === 'agent' ? 0 : (row.max_replicas_override ?? row.max_replicas_per_model)
+}
+
+export async function findNode(sql: Sql, id: string): Promise<NodeRow | undefined> {
+  return nodeRow.array().parse(await sql.query('select * from nodes where id = $1', [id]))[0]
+}
+
+export async function findNodeByKey(tx: Sql, publicKey: string): Promise<NodeRow | undefined> {
+  return nodeRow.array().parse(await tx.query('select * from nodes where public_key = $1', [publicKey]))[0]
+}
+
+export async function findNodeByName(tx: Sql, name: string): Promise<NodeRow | undefined> {
+  return nodeRow.array().parse(await tx.query('select * from nodes where name = $1', [name]))[0]
+}
+
+/** What a worker says about itself when it registers. */
+export interface NodeFacts {
+  id: string
+  name: string
+  publicKey: string
+  nodeType: Node['nodeType']
+  address: string
+  version: string
+  bootId: string
+  maxReplicasPerModel: number
+  vramBudget: string | null
+  engines: readonly string[]
+}
+
+/** Approval is decided once, here; nothing that a worker does later changes it. */
+export async function insertNode(tx: Sql, node: NodeFacts, approved: boolean): Promise<void> {
+  await tx.query(
+    `insert into nodes (id, public_key, name, node_type, address, version, boot_id, max_replicas_per_model, vram_budget,
+       engines, approved_at, liveness_since, registered_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11 = 1 then now_ms() end, now_ms(), now_ms())`,
+    [node.id, node.publicKey, ...declared(node), approved ? 1 : 0],
+  )
+}
+
+/**
+ * The same node again, perhaps under another name or address. What an admin decided is not touched. A new boot starts
+ * counting heartbeats anew.
+ */
+export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
+  await tx.query(
+    `update nodes set name = $2, node_type = $3, address = $4, version = $5,
+       heartbeat_seq = case when boot_id = $6 then heartbeat_seq else 0 end, boot_id = $6,
+       max_replicas_per_model = $7, vram_budget = $8, engines = $9
+     where id = $1`,
+    [node.id, ...declared(node)],
+  )
+}
+
+function declared(node: NodeFacts): (string | number | null)[] {
+  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, engines } = node
+  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, JSON.stringify(engines)]
+}
+
+/** The boot of a node that said goodbye: no heartbeat has it, so none brings the node back. */
+const GONE = ''
+
+/** False when the node has said goodbye before. */
+export async function sayGoodbye(tx: Sql, id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `update nodes set boot_id = $2, liveness = 'offline',
+       liveness_since = case when liveness = 'offline' then liveness_since else now_ms() end
+     where id = $1 and boot_id <> $2 returning id`,
+    [id, GONE],
+  )
+  return rows.length === 1
+}
+
+/** False when it is approved already. */
+export async function approveNode(tx: Sql, id: string): Promise<boolean> {
+  const text = 'update nodes set approved_at = now_ms() where id = $1 and approved_at is null returning id'
+  return (await tx.query(text, [id])).length === 1
+}
+
+/** False when it is so already. */
+export async function setDesired(tx: Sql, id: string, desired: Node['desired']): Promise<boolean> {
+  const text = 'update nodes set desired = $2 where id = $1 and desired <> $2 returning id'
+  return (await tx.query(text, [id, desired])).length === 1
+}
+
+/** Null hands control back to what the worker declares. */
+export async function overrideSlots(tx: Sql, id: string, value: number | null): Promise<void> {
+  await tx.query('update nodes set max_replicas_override = $2 where id = $1', [id, value])
+}
+
+export async function overrideBudget(tx: Sql, id: string, value: string | null): Promise<void> {
+  await tx.query('update nodes set vram_budget_override = $2 where id = $1', [id, value])
+}
+
+/** With its labels and replicas. */
+export async function deleteNode(tx: Sql, id: string): Promise<void> {
+  await tx.query('delete from nodes where id = $1', [id])
+}
+
+export interface HeartbeatFacts extends Hardware {
+  nodeId: string
+  bootId: string
+  seq: number
+}
+
+/**
+ * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
+ * was silent or new until now.
+ */
+export async function recordHeartbeat(
+  tx: Sql,
+  facts: HeartbeatFacts,
+): Promise<{ name: string; back: boolean } | undefined> {
+  const [before] = await tx.query<{ name: string; liveness: string; devices: string }>(
+    `select name, liveness, devices from nodes
+     where id = $1 and boot_id = $2 and heartbeat_seq < $3 and approved_at is not null`,
+    [facts.nodeId, facts.bootId, facts.seq],
+  )
+  if (!before) return undefined
+  const devices = facts.devices.some((gpu) => gpu.available_vram === null)
+    ? withLastKnown(facts.devices, json(z.array(device)).parse(before.devices))
+    : facts.devices
+  await tx.query(
+    `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
+       liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
+       gpu_vendor = $3, devices = $4, total_ram = $5, available_ram = $6, total_disk = $7, available_disk = $8
+     where id = $1`,
+    [
+      facts.nodeId,
+      facts.seq,
+      facts.gpu_vendor,
+      JSON.stringify(devices),
+      facts.total_ram,
+      facts.available_ram,
+      facts.total_disk,
+      facts.available_disk,
+    ],
+  )
+  return { name: before.name, back: before.liveness !== 'online' }
+}
+
+type Devices = Hardware['devices']
+
+function withLastKnown(devices: Devices, known: Devices): Devices {
+  const last = new Map(known.map((gpu) => [gpu.uuid, gpu.available_vram]))
+  return devices.map((gpu) => ({ ...gpu, available_vram: gpu.available_vram ?? last.get(gpu.uuid) ?? null }))
+}
+
+export interface LivenessLimits {
+  unreachableAfterMs: number
+  offlineAfterMs: number
+}
+
+/** One ready replica of each node that has been silent for so long, to ask whether the node is really gone. */
+export async function listSilentReplicas(
+  sql: Sql,
+  silentForMs: number,
+): Promise<{ nodeId: string; address: string; id: string; generation: number }[]> {
+  const rows = await sql.query<{ node_id: string; address: string; id: string; generation: number }>(
+    `select n.id as node_id, n.address, r.id, r.generation from nodes n join replicas r on r.node_id = n.id
+     where r.state = 'ready' and n.liveness <> 'offline' and coalesce(n.last_heartbeat, 0) < now_ms() - $1 and n.boot_id <> ''
+       and not exists (select 1 from replicas o where o.node_id = n.id and o.state = 'ready' and o.id < r.id)`,
+    [silentForMs],
+  )
+  return rows.map(({ node_id: nodeId, ...rest }) => ({ nodeId, ...rest }))
+}
+
+/**
+ * Judges silence by the store's clock, the only one that all frontends share, and from `hearingSinceMs` at the earliest:
+ * while nobody could hear the nodes, they were not silent. Only ever for the worse: a heartbeat alone brings a node back.
+ * Returns the nodes that changed.
+ */
+export async function judgeLiveness(
+  tx: Sql,
+  { unreachableAfterMs, offlineAfterMs }: LivenessLimits,
+  hearingSinceMs: number,
+  answering: readonly string[] = [],
+): Promise<{ id: string; name: string; liveness: 'unreachable' | 'offline' }[]> {
+  const silentFor = (limit: string): string =>
+    `(coalesce(last_heartbeat, 0) < now_ms() - ${limit} and $3 < now_ms() - ${limit})`
+  const isNot = answering.length === 0 ? '1 = 1' : `id not in (${answering.map((_, i) => `$${i + 4}`).join(', ')})`
+  const judged = `case
+    when ${silentFor('$2')} and ${isNot} then 'offline'
+    when liveness = 'online' and ${silentFor('$1')} then 'unreachable'
+    else liveness end`
+  return tx.query(
+    `update nodes set liveness = ${judged}, liveness_since = now_ms() where liveness <> ${judged}
+     returning id, name, liveness`,
+    [unreachableAfterMs, offlineAfterMs, hearingSinceMs, ...answering],
+  )
+}

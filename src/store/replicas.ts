@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { retryDelayMs } from '../core/lifecycle/states.ts'
+import type { Replica, ReplicaState } from '../core/types.ts'
+import type { Sql } from './database.ts'
+
+/** With what the worker last said of its load; decisions do not look at it. */
+export interface StoredReplica extends Replica {
+  inFlight: number
+}
+
+const replicaRow = z
+  .object({
+    id: z.string(),
+    node_id: z.string(),
+    model_name: z.string(),
+    replica_index: z.number(),
+    generation: z.number(),
+    revision: z.string(),
+    state: z.enum(['reserved', 'loading', 'ready', 'stopping', 'failed']),
+    in_flight: z.number(),
+    error: z.string().nullable(),
+    failures: z.number(),
+    retry_at: z.number().nullable(),
+    known_from_seq: z.number().nullable(),
+  })
+  .transform((row): StoredReplica => ({
+    id: row.id,
+    nodeId: row.node_id,
+    modelName: row.model_name,
+    replicaIndex: row.replica_index,
+    generation: row.generation,
+    revision: row.revision,
+    state: row.state,
+    inFlight: row.in_flight,
+    error: row.error,
+    failures: row.failures,
+    retryAtMs: row.retry_at,
+    knownFromSeq: row.known_from_seq,
+  }))
+
+export async function listReplicas(sql: Sql): Promise<StoredReplica[]> {
+  return replicaRow.array().parse(await sql.query('select * from replicas order by model_name, node_id, replica_index'))
+}
+
+export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<StoredReplica[]> {
+  const text = 'select * from replicas where node_id = $1 order by model_name, replica_index'
+  return replicaRow.array().parse(await sql.query(text, [nodeId]))
+}
+
+export type NewReplica = Pick<
+  Replica,
+  'id' | 'nodeId' | 'modelName' | 'replicaIndex' | 'generation' | 'revision' | 'failures'
+>
+
+/** Takes a slot. False when somebody else took it first. */
+export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into replicas (id, node_id, model_name, replica_index, generation, revision, state, failures, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, 'reserved', $7, now_ms(), now_ms())
+     on conflict do nothing returning id`,
+    [
+      replica.id,
+      replica.nodeId,
+      replica.modelName,
+      replica.replicaIndex,
+      replica.generation,
+      replica.revision,
+      replica.failures,
+    ],
+  )
+  return rows.length === 1
+}
+
+export interface Move {
+  to: ReplicaState
+  error?: string | null
+  knownFromSeq?: number
+}
+
+/** Compare-and-set on (state, generation): false when the replica has moved on meanwhile. */
+export async function moveReplica(tx: Sql, replica: Replica, { to, error, knownFromSeq }: Move): Promise<boolean> {
+  const failures = to === 'failed' ? replica.failures + 1 : to === 'ready' ? 0 : replica.failures
+  const rows = await tx.query(
+    `update replicas set state = $4, error = $5, failures = $6, known_from_seq = $7,
+       retry_at = case when $8 > 0 then now_ms() + $8 end, updated_at = now_ms()
+     where id = $1 and generation = $2 and state = $3 returning id`,
+    [
+      replica.id,
+      replica.generation,
+      replica.state,
+      to,
+      error ?? null,
+      failures,
+      knownFromSeq ?? replica.knownFromSeq,
+      to === 'failed' ? retryDelayMs(failures) : 0,
+    ],
+  )
+  return rows.length === 1
+}
+
+/** Compare-and-set, as above. */
+export async function deleteReplica(tx: Sql, replica: Replica): Promise<boolean> {
+  const rows = await tx.query('delete from replicas where id = $1 and generation = $2 and state = $3 returning id', [
+    replica.id,
+    replica.generation,
+    replica.state,
+  ])
+  return rows.length === 1
+}
+
+/** A new boot of a node has none of the old one's processes. Failed slots keep their wait; heartbeats count from 1 again. */
+export async function deleteReplicasOfOldBoot(tx: Sql, nodeId: string): Promise<number> {
+  const rows = await tx.query(`delete from replicas where node_id = $1 and state <> 'failed' returning id`, [nodeId])
+  await tx.query('update replicas set known_from_seq = null where node_id = $1', [nodeId])
+  return rows.length
+}
+
+/** All of them: the node has said goodbye, or runs no replicas any more. */
+export async function deleteReplicasOfNode(tx: Sql, nodeId: string): Promise<number> {
+  return (await tx.query('delete from replicas where node_id = $1 returning id', [nodeId])).length
+}
+
+export async function recordInFlight(tx: Sql, replicaId: string, inFlight: number): Promise<void> {
+  await tx.query('update replicas set in_flight = $2 where id = $1', [replicaId, inFlight])
+}

@@ -1,0 +1,43 @@
+import { AppError } from '../platform/errors.ts'
+import type { Command, Failure } from './sqlite-thread.ts'
+import { ConstraintError, StatementError, tooLarge, wroteInRead, type Constraint } from './store-errors.ts'
+
+/** Extended result codes of SQLITE_CONSTRAINT. */
+const CONSTRAINTS: Record<number, Constraint> = {
+  2067: 'unique',
+  1555: 'unique',
+  787: 'foreign_key',
+  275: 'check',
+  1299: 'not_null',
+}
+
+/** Primary result codes that say something about the file and nothing about the statement. */
+const FILE_PROBLEMS: Record<number, string> = {
+  5: 'another process is writing to it',
+  6: 'another process is writing to it',
+  10: 'the disk reports an error',
+  11: 'the file is damaged',
+  13: 'the disk is full',
+  14: 'the file cannot be opened',
+  26: 'the file is not a database',
+}
+
+const READONLY = 8
+
+export function sqliteError(file: string, command: Command, failure: Failure): Error {
+  const { message, code, errcode = 0 } = failure
+  const cause = Object.assign(new Error(message), { code, errcode })
+  if (command.op === 'open') {
+    return new AppError('usage', `Cannot open the database ${file}: ${FILE_PROBLEMS[errcode & 0xff] ?? message}.`, {
+      cause,
+    })
+  }
+  const text = 'text' in command ? command.text : command.op
+  if (command.op === 'read' && (errcode & 0xff) === READONLY) return wroteInRead(text)
+  if (code === 'ERR_OUT_OF_RANGE') return tooLarge(text)
+  const constraint = CONSTRAINTS[errcode]
+  if (constraint) return new ConstraintError(constraint, cause)
+  const problem = FILE_PROBLEMS[errcode & 0xff]
+  if (problem) return new AppError('unavailable', `Cannot use the database ${file}: ${problem}.`, { cause })
+  return new StatementError(text, message, cause)
+}
