@@ -1,0 +1,152 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { permissionsFor, type BusRole } from '../api/bus/subjects.ts'
+import { AppError } from '../platform/errors.ts'
+import { silentLogger } from '../platform/log.ts'
+import { aMachine } from '../testing/builders.ts'
+import { until } from '../testing/until.ts'
+import type { BrokerUser } from './broker/broker.ts'
+import { connectBus, type Bus } from './bus.ts'
+import { newSeed, publicKeyOf } from './nkey.ts'
+
+export type StartBus = (
+  users: BrokerUser[],
+  port?: number,
+) => Promise<{ url: string; port: number; stop: () => Promise<void> }>
+
+const aHeartbeat = { boot_id: 'b', seq: 1, replicas: [], ...aMachine() }
+const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', options: {} }
+const second = { timeoutMs: 2000 }
+
+/** The bus as the roles use it, with the users and rights they have in production. */
+export function describeBus(name: string, startServer: StartBus): void {
+  describe(`the bus on ${name}`, () => {
+    async function aBus() {
+      const seeds: Record<string, string> = {
+        control: newSeed(),
+        gateway: newSeed(),
+        node1: newSeed(),
+        node2: newSeed(),
+      }
+      const roleOf = (client: string): BusRole => (client.startsWith('node') ? 'node' : (client as BusRole))
+      const users = Object.entries(seeds).map(([client, seed]) => ({
+        publicKey: publicKeyOf(seed),
+        permissions: permissionsFor(roleOf(client), client),
+      }))
+      const server = await startServer(users)
+      onTestFinished(() => server.stop())
+      const join = async (client: string): Promise<Bus> => {
+        const address = { url: server.url, seed: seeds[client] }
+        const bus = await connectBus({ address, role: roleOf(client), clientId: client, log: silentLogger })
+        onTestFinished(() => bus.dispose())
+        return bus
+      }
+      return { server, users, join }
+    }
+
+    test('an event reaches who listens, with the node it came from', async () => {
+      const { join } = await aBus()
+      const [control, node] = [await join('control'), await join('node1')]
+      const heard: [number, string][] = []
+      control.subscribe('heartbeat', ({ seq }, nodeId) => void heard.push([seq, nodeId]))
+      await until(() => {
+        node.publish('heartbeat', aHeartbeat, 'node1')
+        return heard.length > 0
+      })
+      expect(heard[0]).toEqual([1, 'node1'])
+    })
+
+    test('a request is answered, and an error comes back with its code', async () => {
+      const { join } = await aBus()
+      const [control, node] = [await join('control'), await join('node1')]
+      node.respond('replicaStart', async () => ({ known_from_seq: 4 }), 'node1')
+      node.respond('replicaStop', () => Promise.reject(new AppError('conflict', 'too late')), 'node1')
+      await until(() =>
+        control.request('replicaStart', aStart, { nodeId: 'node1', ...second }).then(
+          () => true,
+          () => false,
+        ),
+      )
+      expect(await control.request('replicaStart', aStart, { nodeId: 'node1', ...second })).toEqual({
+        known_from_seq: 4,
+      })
+      const stop = control.request('replicaStop', { id: 'r', generation: 1 }, { nodeId: 'node1', ...second })
+      await expect(stop).rejects.toMatchObject({ code: 'conflict', message: 'too late' })
+    })
+
+    test('a request that nobody hears fails at once, as unavailable', async () => {
+      const { join } = await aBus()
+      const control = await join('control')
+      const request = control.request('replicaStart', aStart, { nodeId: 'node1', timeoutMs: 60_000 })
+      await expect(request).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('nobody is listening'),
+      })
+    })
+
+    test('a message that does not fit its schema is dropped, and a request told so', async () => {
+      const { join } = await aBus()
+      const [control, node] = [await join('control'), await join('node1')]
+      const heard: number[] = []
+      control.subscribe('heartbeat', ({ seq }) => void heard.push(seq))
+      node.respond('replicaStart', async () => ({ known_from_seq: 4 }), 'node1')
+      const broken = { ...aStart, generation: 'one' } as never
+      await until(() =>
+        control.request('replicaStart', aStart, { nodeId: 'node1', ...second }).then(
+          () => true,
+          () => false,
+        ),
+      )
+      await expect(control.request('replicaStart', broken, { nodeId: 'node1', ...second })).rejects.toMatchObject({
+        code: 'bad_request',
+      })
+      await until(() => {
+        node.publish('heartbeat', { ...aHeartbeat, seq: -1 }, 'node1')
+        node.publish('heartbeat', { ...aHeartbeat, seq: 7 }, 'node1')
+        return heard.length > 0
+      })
+      expect(heard).not.toContain(-1)
+    })
+
+    test('a node can neither speak for another nor hear what is meant for another', async () => {
+      const { join } = await aBus()
+      const [control, node1, node2] = [await join('control'), await join('node1'), await join('node2')]
+      const heard: string[] = []
+      control.subscribe('heartbeat', (_, nodeId) => void heard.push(nodeId))
+      let stolen = 0
+      node2.respond('replicaStart', async () => ({ known_from_seq: (stolen += 1) }), 'node1')
+      node1.respond('replicaStart', async () => ({ known_from_seq: 9 }), 'node1')
+      await until(() => {
+        node2.publish('heartbeat', aHeartbeat, 'node1')
+        node2.publish('heartbeat', aHeartbeat, 'node2')
+        return heard.length >= 3
+      })
+      expect(heard).not.toContain('node1')
+      await until(() =>
+        control.request('replicaStart', aStart, { nodeId: 'node1', ...second }).then(
+          (r) => r.known_from_seq === 9,
+          () => false,
+        ),
+      )
+      expect(stolen).toBe(0)
+    })
+
+    test('after the server was away, subscriptions are back and told so', async () => {
+      const { server, users, join } = await aBus()
+      const [control, node] = [await join('control'), await join('node1')]
+      let heard = 0
+      let reconnects = 0
+      control.subscribe('heartbeat', () => void (heard += 1))
+      control.onReconnect(() => void (reconnects += 1))
+      await server.stop()
+      await until(() => !control.isConnected() && !node.isConnected())
+      const again = await startServer(users, server.port)
+      onTestFinished(() => again.stop())
+      await until(() => control.isConnected() && node.isConnected())
+      await until(() => {
+        node.publish('heartbeat', aHeartbeat, 'node1')
+        return heard > 0
+      })
+      expect(reconnects).toBe(1)
+    })
+  })
+}
