@@ -1,0 +1,26 @@
+import type { Clock } from '../../platform/clock.ts'
+
+/** Facts that hardly ever change: names and lists of cards. Free memory is never among them. */
+export interface Facts {
+  /** The fact as known, or as `load` finds it now; null (not found) is not remembered. */
+  get<T>(key: string, load: () => Promise<T | null>): Promise<T | null>
+}
+
+/** Long enough to cost nothing, short enough that a card put in while we run shows up before anyone asks why not. */
+const KNOWN_FOR_MS = 10 * 60_000
+const MOST_FACTS = 256
+
+export function createFacts(clock: Clock): Facts {
+  const known = new Map<string, { value: unknown; untilMs: number }>()
+  return {
+    async get<T>(key: string, load: () => Promise<T | null>) {
+      const fact = known.get(key)
+      if (fact && clock.nowMs() < fact.untilMs) return fact.value as T
+      const value = await load()
+      known.delete(key)
+      if (known.size >= MOST_FACTS) known.clear()
+      if (value !== null) known.set(key, { value, untilMs: clock.nowMs() + KNOWN_FOR_MS })
+      return value
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { sleep, type Clock } from '../../platform/clock.ts'
+import { messageOf } from '../../platform/errors.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { Reading } from './hardware.ts'
+
+export interface Source<T> {
+  /** What is known within `patienceMs`; null when nothing is, or no longer. Never rejects. */
+  sample(patienceMs: number): Promise<Sample<T> | null>
+}
+
+export interface Sample<T> {
+  value: T
+  /** Since it was read: 0 when that was just now. */
+  ageMs: number
+}
+
+export interface SourceOptions<T> {
+  name: string
+  read: () => Promise<Reading<T>>
+  clock: Clock
+  log: Pick<Logger, 'info' | 'warn'>
+}
+
+/**
+ * A value outlives failures to read it for so long. A reload of the driver, of systemd (which takes the GPU from a
+ * container for a moment) or an overloaded machine pass within minutes, and a node whose GPUs blink in and out would
+ * have its replicas moved about. A GPU that is gone takes its engines with it, and their ends are reported at once.
+ */
+const HELD_FOR_MS = 5 * 60_000
+
+/** An answer that comes late but comes is not worth a line in the log, let alone one at every heartbeat. */
+const SLOW_FOR_MS = 15_000
+
+/**
+ * One part of the machine. At most one read is under way: one that hangs is not joined by others, and once it has
+ * outlasted the patience nobody waits for it again. When it ends after all, its value counts for the next sample.
+ */
+export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): Source<T> {
+  let last: { value: T; atMs: number } | undefined
+  let underWay: { startedMs: number; done: Promise<void> } | undefined
+  let isFailing = false
+
+  async function attempt(): Promise<void> {
+    // An extra turn, so that `underWay` is set before it is cleared.
+    await Promise.resolve()
+    let reading: Reading<T>
+    try {
+      reading = await read()
+    } catch (error) {
+      reading = { ok: false, why: messageOf(error) }
+    }
+    underWay = undefined
+    if (!reading.ok) return failed(reading.why)
+    last = { value: reading.value, atMs: clock.nowMs() }
+    if (isFailing) log.info({ source: name }, 'hardware: can be read again')
+    isFailing = false
+  }
+
+  /** Said once, and only of what has worked before: a machine without that hardware is no problem. */
+  function failed(why: string): void {
+    if (!isFailing && last) log.warn({ source: name, why }, 'hardware: cannot be read, keeping what was known')
+    isFailing ||= last !== undefined
+  }
+
+  return {
+    async sample(patienceMs) {
+      underWay ??= { startedMs: clock.nowMs(), done: attempt() }
+      const leftMs = underWay.startedMs + patienceMs - clock.nowMs()
+      if (leftMs > 0) await settledWithin(underWay.done, leftMs, clock)
+      if (!last) return null
+      const ageMs = Math.max(0, clock.nowMs() - last.atMs)
+      if (underWay && ageMs > SLOW_FOR_MS) failed(`no answer for ${ageMs} ms`)
+      if (ageMs <= HELD_FOR_MS) return { value: last.value, ageMs }
+      last = undefined
+      log.warn({ source: name }, 'hardware: could not be read for too long, no longer reported')
+      return null
+    },
+  }
+}
+
+async function settledWithin(work: Promise<void>, limitMs: number, clock: Clock): Promise<void> {
+  const stop = new AbortController()
+  await Promise.race([work, sleep(clock, limitMs, stop.signal)])
+  stop.abort()
+}

@@ -1,0 +1,94 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { Hardware } from '../api/hardware.ts'
+import { silentLogger } from '../platform/log.ts'
+import { aMachine } from '../testing/builders.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
+import { Heartbeats } from './heartbeats.ts'
+import { startMeasurements } from './measurements.ts'
+
+function someHeartbeats() {
+  const clock = new VirtualClock()
+  const sent: HeartbeatMessage[] = []
+  const heartbeats = new Heartbeats({
+    bootId: 'boot',
+    publish: (heartbeat) => void sent.push(heartbeat),
+    report: () => [],
+    hardware: () => aMachine(),
+    clock,
+    log: silentLogger,
+  })
+  onTestFinished(() => heartbeats.dispose())
+  return { clock, sent, heartbeats }
+}
+
+describe('heartbeats', () => {
+  test('come once a period and at once after a change, numbered within one boot', async () => {
+    const { clock, sent, heartbeats } = someHeartbeats()
+    heartbeats.every(5000)
+    await clock.advance(10_000)
+    expect(sent.map(({ seq }) => seq)).toEqual([1, 2, 3])
+    expect(heartbeats.nextSeq()).toBe(4)
+    heartbeats.wake()
+    await clock.advance(0)
+    expect(sent.at(-1)).toEqual({ boot_id: 'boot', seq: 4, replicas: [], ...aMachine() })
+  })
+
+  test('at another pace the numbers go on', async () => {
+    const { clock, sent, heartbeats } = someHeartbeats()
+    heartbeats.every(5000)
+    await clock.advance(5000)
+    heartbeats.every(5000)
+    heartbeats.every(1000)
+    await clock.advance(2000)
+    expect(sent.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('end for good', async () => {
+    const { clock, sent, heartbeats } = someHeartbeats()
+    heartbeats.every(5000)
+    await clock.advance(0)
+    await heartbeats.dispose()
+    heartbeats.every(1000)
+    heartbeats.wake()
+    await clock.advance(60_000)
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('measurements', () => {
+  test('a failure leaves the last value standing', async () => {
+    const clock = new VirtualClock()
+    const answers = [aMachine({ total_ram: 7 }), new Error('nvidia-smi failed'), aMachine({ total_ram: 9 })]
+    const measure = async (): Promise<Hardware> => {
+      const answer = answers.shift()!
+      if (answer instanceof Error) throw answer
+      return answer
+    }
+    const measurements = await startMeasurements(measure, clock, silentLogger)
+    onTestFinished(() => measurements.dispose())
+    expect(measurements.last().total_ram).toBe(7)
+    measurements.every(1000)
+    await clock.advance(0)
+    expect(measurements.last().total_ram).toBe(7)
+    await clock.advance(1000)
+    expect(measurements.last().total_ram).toBe(9)
+  })
+
+  test('one that hangs holds up nobody, and there is never a second beside it', async () => {
+    const clock = new VirtualClock()
+    let calls = 0
+    const { promise, resolve } = Promise.withResolvers<Hardware>()
+    const starting = startMeasurements(() => (calls++, promise), clock, silentLogger)
+    await clock.advance(5000)
+    const measurements = await starting
+    onTestFinished(() => measurements.dispose())
+    expect(measurements.last().total_ram).toBe(0)
+    measurements.every(1000)
+    await clock.advance(60_000)
+    expect(calls).toBe(1)
+    resolve(aMachine({ total_ram: 7 }))
+    await clock.advance(0)
+    expect(measurements.last().total_ram).toBe(7)
+  })
+})

@@ -1,0 +1,58 @@
+import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
+import type { Hardware } from '../api/hardware.ts'
+import type { Clock } from '../platform/clock.ts'
+import { messageOf } from '../platform/errors.ts'
+import type { Logger } from '../platform/log.ts'
+import { startLoop, type Loop } from '../platform/loop.ts'
+
+export interface HeartbeatDeps {
+  bootId: string
+  publish: (heartbeat: HeartbeatMessage) => void
+  /** Everything that runs here. */
+  report: () => ReportedReplicaMessage[]
+  hardware: () => Hardware
+  clock: Clock
+  log: Logger
+}
+
+/** Tells the cluster every so often, and at once after every change, what this node runs and what it has. */
+export class Heartbeats {
+  readonly #deps: HeartbeatDeps
+  #seq = 0
+  #loop: { loop: Loop; periodMs: number } | undefined
+  #disposed = false
+
+  constructor(deps: HeartbeatDeps) {
+    this.#deps = deps
+  }
+
+  /** Starts, or goes on at another pace. The numbers go on in any case: they count the heartbeats of this boot. */
+  every(periodMs: number): void {
+    if (this.#disposed || this.#loop?.periodMs === periodMs) return
+    void this.#loop?.loop.dispose()
+    const { clock, log } = this.#deps
+    const onError = (error: unknown): void => log.warn({ error: messageOf(error) }, 'worker: heartbeat failed')
+    this.#loop = { loop: startLoop({ periodMs, turn: async () => this.#beat(), clock, onError }), periodMs }
+  }
+
+  /** Something changed: tell now. */
+  wake(): void {
+    this.#loop?.loop.wake()
+  }
+
+  /** The heartbeat that will be the first to tell of what happens now. */
+  nextSeq(): number {
+    return this.#seq + 1
+  }
+
+  async dispose(): Promise<void> {
+    this.#disposed = true
+    await this.#loop?.loop.dispose()
+  }
+
+  #beat(): void {
+    const { bootId, publish, report, hardware } = this.#deps
+    this.#seq += 1
+    publish({ boot_id: bootId, seq: this.#seq, replicas: report(), ...hardware() })
+  }
+}

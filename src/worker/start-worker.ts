@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { PROTOCOL, type NodeCredentials, type NodeRegistration } from '../api/admin/schemas.ts'
+import type { Hardware } from '../api/hardware.ts'
+import type { BusAddress } from '../bus/connect.ts'
+import { formatAddress, type Address } from '../platform/address.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
+import { startHttpServer, type Handler } from '../platform/http.ts'
+import { Lifetime } from '../platform/lifetime.ts'
+import type { Logger } from '../platform/log.ts'
+import { dataPortHandler } from './data-port.ts'
+import { engineNames } from './engine-profiles.ts'
+import { Frontends } from './frontends.ts'
+import { autoLabels } from './hardware/auto-labels.ts'
+import { Heartbeats } from './heartbeats.ts'
+import type { Identity } from './identity.ts'
+import { startMeasurements } from './measurements.ts'
+import { takePart, type Departure } from './membership.ts'
+import { NodeBus } from './node-bus.ts'
+import { obey } from './obey.ts'
+import { Ports, type PortRange } from './ports.ts'
+import type { ReplicaLimits } from './replica.ts'
+import { Supervisor } from './supervisor.ts'
+
+export interface WorkerOptions {
+  frontendUrls: readonly string[]
+  joinToken: string
+  identity: Identity
+  nodeName: string
+  nodeType: 'backend' | 'agent'
+  labels: Record<string, string>
+  maxReplicasPerModel: number
+  vramBudget: string | null
+  listen: Address
+  /** Where gateways reach the data port, when it is not where it listens. */
+  advertise: Address | undefined
+  enginePorts: PortRange
+  version: string
+  /** An external bus is reached as configured here; otherwise registration says where the bus is. */
+  busAddress?: BusAddress | undefined
+  limits: ReplicaLimits
+  measure: () => Promise<Hardware>
+}
+
+export interface Worker {
+  /** The first time on the bus. Rejects when the cluster does not take this node. */
+  joined: Promise<void>
+  /** The cluster does not want this node, or no longer. Never rejects; what runs is stopped by `dispose`. */
+  departed: Promise<Departure>
+  /** Why it is not taking part, if it is not. */
+  problem(): string | undefined
+  /** Lets running requests finish, ends the engines, says goodbye. */
+  dispose(): Promise<void>
+}
+
+/** How long requests on the data port may still run once their replicas have been drained. */
+const CLOSE_GRACE_MS = 1000
+const GOODBYE_MS = 2000
+
+/** Opens the data port and joins; from then on does what it is told over the bus and tells what it runs. */
+export async function startWorker(options: WorkerOptions, clock: Clock, log: Logger): Promise<Worker> {
+  const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'worker: stopping'))
+  const stopWithinMs = options.limits.drainMs + options.limits.killAfterMs + 2 * CLOSE_GRACE_MS + GOODBYE_MS
+  const bootId = randomUUID()
+  const { identity, nodeType } = options
+  const { promise: joined, resolve: onJoined, reject: onRefused } = Promise.withResolvers<void>()
+  const { promise: departed, resolve: depart } = Promise.withResolvers<Departure>()
+  // Whoever starts a worker may look at one of the two only.
+  joined.catch(() => {})
+  let isSentAway = false
+  let nodeId: string | undefined
+  let credentials: NodeCredentials | undefined
+
+  const supervisor = new Supervisor({
+    ports: new Ports(options.enginePorts),
+    clock,
+    log,
+    limits: options.limits,
+    onChange: () => heartbeats.wake(),
+  })
+  const problem = (): string | undefined => {
+    if (nodeId === undefined) return 'not registered yet'
+    if (!credentials) return 'waiting for approval'
+    return link.isConnected() ? undefined : 'not connected to the bus'
+  }
+  const handler = dataPortHandler(supervisor, () => credentials?.data_key, { worker: problem })
+  const address = await openDataPort(options, handler, life, log)
+  const measurements = await startMeasurements(options.measure, clock, log)
+  life.own('measurements', () => measurements.dispose())
+  const link = new NodeBus({
+    seed: identity.seed,
+    log,
+    address: options.busAddress,
+    obey(bus, id) {
+      const onShutdown = (reason: string): void => depart({ why: 'removed', message: reason })
+      obey(bus, id, { nodeType, supervisor, nextSeq: () => heartbeats.nextSeq(), onShutdown })
+    },
+    onConnected() {
+      heartbeats.wake()
+      onJoined()
+    },
+  })
+  life.own('bus', () => link.dispose())
+  const heartbeats = new Heartbeats({
+    bootId,
+    publish: (heartbeat) => link.publish('heartbeat', heartbeat),
+    report: () => supervisor.report(),
+    hardware: () => measurements.last(),
+    clock,
+    log,
+  })
+  life.own('heartbeats', () => heartbeats.dispose())
+
+  const { seed } = identity
+  const { frontendUrls: urls, joinToken } = options
+  const frontends = new Frontends({ urls, joinToken, seed, nowMs: () => clock.nowMs() })
+  const over = new AbortController()
+  const registration: Omit<NodeRegistration, 'signed_at'> = {
+    protocol: PROTOCOL,
+    name: options.nodeName,
+    node_type: nodeType,
+    public_key: identity.publicKey,
+    address,
+    version: options.version,
+    boot_id: bootId,
+    max_replicas_per_model: options.maxReplicasPerModel,
+    vram_budget: options.vramBudget,
+    labels: options.labels,
+    auto_labels: autoLabels(measurements.last()),
+    engines: nodeType === 'agent' ? [] : engineNames(),
+  }
+  const membership = {
+    frontends,
+    registration,
+    link,
+    clock,
+    random: Math.random,
+    log,
+    onRegistered: (id: string) => void (nodeId = id),
+    onCredentials(_id: string, given: NodeCredentials) {
+      credentials = given
+      measurements.every(given.heartbeat_period_ms)
+      heartbeats.every(given.heartbeat_period_ms)
+    },
+  }
+  void takePart(membership, over.signal).then((departure) => departure && depart(departure))
+  void departed.then((departure) => {
+    isSentAway = true
+    over.abort()
+    onRefused(new AppError('usage', departure.message))
+  })
+
+  life.own('goodbye', async () => {
+    over.abort()
+    // Nobody may hear it: silence says the same, later.
+    if (nodeId !== undefined && !isSentAway) await frontends.deregister(nodeId).catch(() => {})
+  })
+  life.own('replicas', () => supervisor.stopAll())
+  return { joined, departed, problem, dispose: () => life.end(stopWithinMs) }
+}
+
+/** Returns what to tell the cluster: an empty host stands for the address that our registration comes from. */
+async function openDataPort(options: WorkerOptions, handler: Handler, life: Lifetime, log: Logger): Promise<string> {
+  // There is none on an agent; the address says where it would be.
+  if (options.nodeType === 'agent')
+    return formatAddress(options.advertise ?? { host: '', port: options.listen.port || 9 })
+  const purpose = "the worker's data port"
+  const server = await startHttpServer({ listen: options.listen, purpose, flag: '--worker-listen', handler, log })
+  life.own('data port', () => server.dispose(CLOSE_GRACE_MS))
+  if (options.advertise) return formatAddress(options.advertise)
+  const { host, port } = server.address
+  return host === '0.0.0.0' || host === '::' ? `:${port}` : formatAddress({ host, port })
+}
