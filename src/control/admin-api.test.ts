@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest'
+import { adminRoutes, type AdminRouteName, type Route } from '../api/admin/routes.ts'
+import { sign } from '../bus/nkey.ts'
+import { canonicalJson } from '../core/lib/canonical-json.ts'
+import { aStage, sharedStage, type Stage } from '../testing/admin-stage.ts'
+import { ADMIN_KEY, anApplicant, aRegistration, JOIN_TOKEN, signatureOf } from '../testing/control-scene.ts'
+import type { Applicant } from '../testing/control-scene.ts'
+
+/** The path of a route with its parts filled in: an existing node, label, token, model. */
+function pathOf({ path }: Route, { thor, tokenId }: Stage): string {
+  const id = path.includes('/tokens/') ? tokenId : thor.nodeId
+  return path.replace(':id', id).replace(':key', 'tier').replace(':name', 'm')
+}
+
+interface Happy {
+  body?: (stage: Stage) => unknown
+  path?: (stage: Stage) => string
+  says?: unknown
+}
+
+function aSignedRegistration(who: Applicant): unknown {
+  const registration = aRegistration(who)
+  return { registration, signature: sign(who.seed, canonicalJson(registration)) }
+}
+
+/** A route that is missing here does not compile. */
+const happy: Record<AdminRouteName, Happy> = {
+  registerNode: { body: () => aSignedRegistration(anApplicant('odin')), says: { name: 'odin', approved: false } },
+  nodeCredentials: { says: { approved: true, credentials: { bus_url: 'nats://bus:4222' } } },
+  deregisterNode: { says: {} },
+  listNodes: {
+    says: [
+      { name: 'loki', status: 'pending' },
+      { name: 'thor', status: 'healthy' },
+    ],
+  },
+  getNode: { says: { name: 'thor', approved: true, replica_count: 1, max_replicas_per_model: 2, above_cap: 0 } },
+  deleteNode: { says: {} },
+  approveNode: { path: ({ loki }) => `/api/nodes/${loki.nodeId}/approve`, says: { name: 'loki', status: 'offline' } },
+  drainNode: { says: { status: 'draining', desired: 'draining', liveness: 'online' } },
+  resumeNode: { says: { status: 'healthy', desired: 'active' } },
+  getLabels: { says: { labels: { rack: '7', tier: 'gold' }, label_sources: { rack: 'worker', tier: 'admin' } } },
+  putLabels: { body: () => ({ a: 'b' }), says: { labels: { a: 'b', rack: '7', 'node.name': 'thor' } } },
+  patchLabels: { body: () => ({ a: 'b', tier: null }), says: { labels: { a: 'b', 'node.replica-slots': '2' } } },
+  deleteLabel: { says: { labels: { rack: '7' } } },
+  setSlots: { body: () => ({ value: 5 }), says: { max_replicas_per_model: 5, max_replicas_declared: 2 } },
+  resetSlots: { says: { max_replicas_per_model: 2, max_replicas_per_model_manually_set: false } },
+  setBudget: { body: () => ({ value: '80%' }), says: { vram_budget: '80%', vram_budget_manually_set: true } },
+  resetBudget: { says: { vram_budget: null, vram_budget_bytes: null } },
+  listNodeModels: { says: [{ model_name: 'm', replica_index: 0, in_flight: 0, state: 'reserved' }] },
+  listBackends: { says: [{ name: 'sim' }] },
+  listReplicas: { says: [{ model_name: 'm' }] },
+  listModels: { says: [{ name: 'm' }] },
+  saveModel: { body: () => ({ name: 'x', engine: 'sim' }), says: { name: 'x', options: {} } },
+  deleteModel: { says: { deleted: 'm' } },
+  listRules: { says: [{ model_name: 'm', min_replicas: 1 }] },
+  saveRule: { body: () => ({ model_name: 'x', min_replicas: 2 }), says: { model_name: 'x', max_replicas: 0 } },
+  deleteRule: { says: { deleted: 'm' } },
+  listTokens: {
+    says: [
+      { name: 'default', uses: 2 },
+      { name: 'extra', uses: 0, state: 'active' },
+    ],
+  },
+  createToken: { body: () => ({ max_uses: 3, expires_in_s: 60 }), says: { name: 'unnamed', max_uses: 3, uses: 0 } },
+  rotateToken: { says: { name: 'default', state: 'active' } },
+  revokeToken: { says: { name: 'extra', state: 'revoked' } },
+  streamEvents: {},
+  openapi: { says: { openapi: '3.1.0' } },
+}
+
+const routes = (Object.entries(adminRoutes) as [AdminRouteName, Route][]).filter(([, { stream }]) => !stream)
+const withAuth = (auth: Route['auth']) => routes.filter(([, route]) => route.auth === auth)
+
+describe('every route answers what it promises', () => {
+  test.each(routes)('%s', async (name, route) => {
+    const stage = await aStage()
+    const { body, path = () => pathOf(route, stage), says } = happy[name]
+    const authorization = { admin: `Bearer ${ADMIN_KEY}`, join: `Bearer ${JOIN_TOKEN}`, none: '', node: '' }[route.auth]
+    const answer =
+      route.auth === 'node'
+        ? await stage.scene.signed<unknown>(stage.thor, route.method, path(stage))
+        : await stage.scene.call<unknown>(route.method, path(stage), body?.(stage), authorization)
+    expect(answer).toMatchObject({ status: 200, body: says })
+    expect(route.reply.parse(answer.body)).toEqual(answer.body)
+  })
+})
+
+describe('who may not call is told so, before anything else is looked at', () => {
+  const shared = sharedStage()
+
+  test.each(withAuth('admin'))('%s asks for the admin key', async (_, route) => {
+    const stage = shared()
+    const changes = stage.scene.asked.changes
+    const call = (authorization?: string) =>
+      stage.scene.call(route.method, pathOf(route, stage), undefined, authorization)
+    expect(await call()).toMatchObject({
+      status: 401,
+      body: { error: { message: expect.stringContaining('admin key') } },
+    })
+    for (const key of ['nope', JOIN_TOKEN]) {
+      expect(await call(`Bearer ${key}`)).toMatchObject({
+        status: 401,
+        body: { error: { message: 'The admin key is wrong.' } },
+      })
+    }
+    const signature = signatureOf(stage.thor, route.method, pathOf(route, stage), Date.now())
+    expect((await call(signature)).status).toBe(401)
+    expect(stage.scene.asked.changes).toBe(changes)
+  })
+
+  test.each(withAuth('join'))('%s asks for a join token', async (_, route) => {
+    const { scene } = shared()
+    const answers = [undefined, 'Bearer nope', `Bearer ${ADMIN_KEY}`].map((key) =>
+      scene.call(route.method, route.path, {}, key),
+    )
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 401, 401])
+  })
+
+  test.each(withAuth('node'))('%s asks for the signature of the very node', async (_, route) => {
+    const stage = shared()
+    const { scene, thor, loki } = stage
+    const path = pathOf(route, stage)
+    const from = (who: Applicant, signedAtMs?: number) => scene.signed<unknown>(who, route.method, path, signedAtMs)
+    for (const authorization of [undefined, `Bearer ${ADMIN_KEY}`, `Bearer ${JOIN_TOKEN}`, 'Node 1', 'Node x.y']) {
+      expect((await scene.call(route.method, path, undefined, authorization)).status).toBe(401)
+    }
+    expect(await from(loki)).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
+    expect((await from(thor, Date.now() - 301_000)).status).toBe(403)
+    expect((await from(thor, Date.now() + 301_000)).status).toBe(403)
+    const elsewhere = signatureOf(thor, route.method, `${path}x`, Date.now())
+    expect((await scene.call(route.method, path, undefined, elsewhere)).status).toBe(403)
+    const nobody = route.path.replace(':id', 'nobody')
+    expect((await scene.signed(thor, route.method, nobody)).status).toBe(404)
+  })
+})
+
+describe('an unknown id, label, token or name is not found', () => {
+  const shared = sharedStage()
+
+  test.each(withAuth('admin').filter(([, { path }]) => path.includes(':')))('%s', async (name, route) => {
+    const { scene, thor } = shared()
+    const body = { putLabels: {}, patchLabels: {}, setSlots: { value: 1 }, setBudget: { value: '1%' } }[name as string]
+    const path = route.path.replace(/:(id|name)/, 'nobody').replace(':key', 'tier')
+    expect(await scene.admin(route.method, path, body)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found' } },
+    })
+    if (name !== 'deleteLabel') return
+    expect((await scene.admin('DELETE', `/api/nodes/${thor.nodeId}/labels/unknown`)).status).toBe(404)
+  })
+})
+
+const node = '/api/nodes/THOR'
+const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 'v']))
+
+describe('what makes no sense is refused, and nothing changes', () => {
+  const shared = sharedStage()
+
+  test.each<[string, string, string, unknown, number, string]>([
+    ['an unknown path', 'GET', '/api/nothing', undefined, 404, 'nothing at /api/nothing'],
+    ['another method', 'PUT', '/api/models', {}, 405, 'It takes: GET, POST'],
+    ['no JSON', 'POST', '/api/models', '{', 400, 'not valid JSON'],
+    ['no body', 'POST', '/api/models', undefined, 400, 'body is empty'],
+    ['a body that is too large', 'POST', '/api/models', 'x'.repeat(1_100_000), 413, 'larger than the limit'],
+    ['a missing field', 'POST', '/api/models', { name: 'm' }, 400, 'engine: '],
+    ['an unknown field', 'POST', '/api/models', { name: 'm', engine: 'sim', colour: 1 }, 400, 'colour'],
+    ['an empty name', 'POST', '/api/models', { name: '', engine: 'sim' }, 400, 'name: must not be empty'],
+    ['a name with a line break', 'POST', '/api/models', { name: 'a\nb', engine: 'sim' }, 400, 'control characters'],
+    ['a negative count', 'POST', '/api/nodes/scheduling', { model_name: 'm', min_replicas: -1 }, 400, 'min_replicas: '],
+    [
+      'a maximum below the minimum',
+      'POST',
+      '/api/nodes/scheduling',
+      { model_name: 'm', min_replicas: 3, max_replicas: 2 },
+      400,
+      'max_replicas: must be 0',
+    ],
+    ['approving twice', 'POST', `${node}/approve`, undefined, 409, 'thor is approved already'],
+    ['labels that are no text', 'PUT', `${node}/labels`, { a: 1 }, 400, 'a: '],
+    ['a label without a key', 'PUT', `${node}/labels`, { '': 'x' }, 400, 'needs a key'],
+    ['a label with a long key', 'PUT', `${node}/labels`, { ['k'.repeat(101)]: 'x' }, 400, '100 characters'],
+    ['a label with a long value', 'PATCH', `${node}/labels`, { k: 'v'.repeat(201) }, 400, '200 characters'],
+    ['101 labels', 'PUT', `${node}/labels`, many, 400, '100 labels'],
+    ['101 labels in the end', 'PATCH', `${node}/labels`, omit(many, 'k0'), 400, '100 labels'],
+    [
+      'setting the label of the slots',
+      'PUT',
+      `${node}/labels`,
+      { 'node.replica-slots': '4' },
+      400,
+      'max_replicas_per_model',
+    ],
+    [
+      'removing the label of the slots',
+      'DELETE',
+      `${node}/labels/node.replica-slots`,
+      undefined,
+      400,
+      'max_replicas_per_model',
+    ],
+    [
+      'removing it another way',
+      'PATCH',
+      `${node}/labels`,
+      { 'node.replica-slots': null },
+      400,
+      'max_replicas_per_model',
+    ],
+    ["removing a worker's label", 'DELETE', `${node}/labels/rack`, undefined, 409, 'its worker declares it'],
+    ['removing an automatic label', 'DELETE', `${node}/labels/node.name`, undefined, 409, 'follows from the machine'],
+    ['removing one by PATCH', 'PATCH', `${node}/labels`, { rack: null }, 409, 'its worker declares it'],
+    ['no slots', 'PUT', `${node}/max-replicas-per-model`, { value: 0 }, 400, 'value: must be at least 1'],
+    ['half a slot', 'PUT', `${node}/max-replicas-per-model`, { value: 1.5 }, 400, 'value: '],
+    ['slots as text', 'PUT', `${node}/max-replicas-per-model`, { value: '2' }, 400, 'value: '],
+    ['slots without a value', 'PUT', `${node}/max-replicas-per-model`, {}, 400, 'value: '],
+    [
+      'a budget of everything and more',
+      'PUT',
+      `${node}/vram-budget`,
+      { value: '101%' },
+      400,
+      'expected a share such as 80%',
+    ],
+    ['a budget of nothing', 'PUT', `${node}/vram-budget`, { value: 0 }, 400, 'value: '],
+    ['a budget in words', 'PUT', `${node}/vram-budget`, { value: 'much' }, 400, '"much" is no budget'],
+    ['a token without uses', 'POST', '/api/tokens', { max_uses: 0 }, 400, 'max_uses: '],
+    ['a token that has ended', 'POST', '/api/tokens', { expires_in_s: 0 }, 400, 'expires_in_s: '],
+    ['events after nothing', 'GET', '/api/events?after=x', undefined, 400, 'after: the number of an event'],
+  ])('%s', async (_, method, path, body, status, message) => {
+    const { scene, thor } = shared()
+    const changes = scene.asked.changes
+    const before = await scene.node(thor)
+    const answer = await scene.admin<{ error: { message: string } }>(method, path.replace('THOR', thor.nodeId), body)
+    expect(answer.status).toBe(status)
+    expect(answer.body.error.message).toContain(message)
+    expect(scene.asked.changes).toBe(changes)
+    expect(await scene.node(thor)).toEqual(before)
+  })
+})
+
+function omit(labels: Record<string, string>, key: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => name !== key))
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import type { Bus } from '../../bus/bus.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { Database } from '../../store/database.ts'
+import type { EventFeed } from '../event-feed.ts'
+
+/** What an approved node reaches the bus with. */
+export interface BusCredentials {
+  bus_url: string
+  /** For a NATS server with accounts; null for the embedded bus, where the node's key is its user. */
+  bus_jwt: string | null
+}
+
+/** What the admin API needs of the program around it. */
+export interface AdminDeps {
+  db: Database
+  /** To tell a node that it was removed. */
+  bus: Pick<Bus, 'request'>
+  events: EventFeed
+  log: Logger
+  nowMs: () => number
+  adminKey: string
+  clusterSecret: string
+  heartbeatPeriodMs: number
+  /** Every new node is approved at once: for networks where whoever holds a join token is trusted. */
+  autoApprove: boolean
+  /** Nodes that are known to be ours: the worker inside this very program. */
+  approves: (publicKey: string) => boolean
+  /**
+   * Asked whenever an approved node registers or asks for its credentials, never for a pending one. The request says how
+   * the node reaches this frontend, and so perhaps the bus.
+   */
+  credentialsFor: (
+    nodeId: string,
+    publicKey: string,
+    request: IncomingMessage,
+  ) => BusCredentials | Promise<BusCredentials>
+  /** Lets a node onto the bus: after its approval, and again (do nothing then) when an approved node registers. */
+  onNodeApproved: (publicKey: string, nodeId: string) => void | Promise<void>
+  /** Takes a node off the bus. It has been told to stop, if it listened. */
+  onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
+  /** The join token in this frontend's data folder, as it is now. */
+  defaultToken: () => string
+  /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
+  replaceDefaultToken: (token: string) => void | Promise<void>
+  /** The store has changed: `control.wake()`. */
+  onChange: () => void
+}

@@ -1,0 +1,97 @@
+import { messageOf, AppError } from '../../platform/errors.ts'
+import { approveNode, deleteNode, setDesired, type NodeRow } from '../../store/nodes.ts'
+import { listReplicas, listReplicasOfNode } from '../../store/replicas.ts'
+import { change } from '../change.ts'
+import type { Answers } from './answers.ts'
+import type { AdminDeps } from './deps.ts'
+import { neededNode, viewNodes, viewOneNode, viewReplica } from './node-view.ts'
+
+/** How long a removed node is given to say that it heard; it stops by itself if it did not. */
+const GOODBYE_MS = 2000
+
+export function nodeAnswers(
+  deps: AdminDeps,
+): Answers<
+  | 'listNodes'
+  | 'getNode'
+  | 'deleteNode'
+  | 'approveNode'
+  | 'drainNode'
+  | 'resumeNode'
+  | 'listNodeModels'
+  | 'listBackends'
+  | 'listReplicas'
+> {
+  const { db } = deps
+
+  const desire = (id: string, desired: 'active' | 'draining') =>
+    change(deps, async (tx, tell) => {
+      const { name } = await neededNode(tx, id)
+      const [action, reason] =
+        desired === 'draining'
+          ? ['node.draining', `${name} takes no new requests and replicas`]
+          : ['node.resumed', `${name} takes requests and replicas again`]
+      if (await setDesired(tx, id, desired)) await tell({ actor: 'admin', action, nodeId: id, reason })
+      return viewOneNode(tx, id)
+    })
+
+  return {
+    listNodes: () => viewNodes(db),
+    getNode: (_body, { id }) => viewOneNode(db, id),
+
+    async deleteNode(_body, { id }) {
+      const node = await change(deps, async (tx, tell) => {
+        const found = await neededNode(tx, id)
+        const { name, public_key: publicKey } = found
+        await deleteNode(tx, id)
+        const reason = `${name} was removed from the cluster`
+        await tell({
+          actor: 'admin',
+          action: 'node.removed',
+          nodeId: id,
+          reason,
+          data: { name, public_key: publicKey },
+        })
+        return found
+      })
+      await tellRemoved(deps, node)
+      await deps.onNodeRemoved(id, node.public_key)
+      return { deleted: id }
+    },
+
+    async approveNode(_body, { id }) {
+      const view = await change(deps, async (tx, tell) => {
+        const { name } = await neededNode(tx, id)
+        if (!(await approveNode(tx, id))) throw new AppError('conflict', `${name} is approved already.`)
+        await tell({ actor: 'admin', action: 'node.approved', nodeId: id, reason: `${name} may take part` })
+        return viewOneNode(tx, id)
+      })
+      await deps.onNodeApproved(view.public_key, id)
+      return view
+    },
+
+    drainNode: (_body, { id }) => desire(id, 'draining'),
+    resumeNode: (_body, { id }) => desire(id, 'active'),
+
+    async listNodeModels(_body, { id }) {
+      await neededNode(db, id)
+      return (await listReplicasOfNode(db, id)).map(viewReplica)
+    },
+    async listBackends(_body, { id }) {
+      const { node_type: type, engines } = await neededNode(db, id)
+      return type === 'agent' ? [] : engines.map((name) => ({ name }))
+    },
+    listReplicas: async () => (await listReplicas(db)).map(viewReplica),
+  }
+}
+
+/** Its rows are gone, so nothing it does counts any more; that it stops soon is a courtesy to its machine. */
+async function tellRemoved({ bus, log }: AdminDeps, { id, name, approved_at: approvedAt }: NodeRow): Promise<void> {
+  if (approvedAt === null) return
+  const reason = `${name} was removed from the cluster by an admin`
+  try {
+    await bus.request('nodeShutdown', { reason }, { nodeId: id, timeoutMs: GOODBYE_MS })
+  } catch (error) {
+    log.debug({ node: id, error: messageOf(error) }, 'control: the removed node was not there to hear of it')
+  }
+}

@@ -1,0 +1,85 @@
+import { messageOf, AppError } from '../platform/errors.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Replica } from '../core/types.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Database } from '../store/database.ts'
+import { checkLease, type HeldLease } from '../store/leases.ts'
+import { moveReplica } from '../store/replicas.ts'
+import type { StoredWorld } from '../store/world.ts'
+
+export interface CommandDeps {
+  db: Database
+  bus: Bus
+  log: Logger
+  onChange: () => void
+}
+
+const COMMAND_TIMEOUT_MS = 5000
+
+/**
+ * Tells workers what the rows ask of them: start what is reserved, stop what is stopping. Every turn asks again for
+ * whatever is not done yet; commands are idempotent, so a lost or doubled one costs nothing.
+ */
+export class Commands {
+  readonly #deps: CommandDeps
+  readonly #underWay = new Set<string>()
+
+  constructor(deps: CommandDeps) {
+    this.#deps = deps
+  }
+
+  send(world: StoredWorld, lease: HeldLease): void {
+    const online = new Set(world.nodes.filter((node) => node.liveness === 'online').map((node) => node.id))
+    for (const replica of world.replicas) {
+      if (!online.has(replica.nodeId)) continue
+      if (replica.state === 'reserved') this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
+      else if (replica.state === 'stopping') this.stop(replica.nodeId, replica)
+    }
+  }
+
+  /** Also for processes that no row wants: exactly the named one is stopped. */
+  stop(nodeId: string, { id, generation }: { id: string; generation: number }): void {
+    this.#once(`stop ${id} ${generation}`, async () => {
+      await this.#deps.bus.request('replicaStop', { id, generation }, { nodeId, timeoutMs: COMMAND_TIMEOUT_MS })
+    })
+  }
+
+  async #start(world: StoredWorld, replica: Replica, lease: HeldLease): Promise<void> {
+    const model = world.models.find(({ name }) => name === replica.modelName)
+    if (!model || model.revision !== replica.revision) return
+    const { bus, db, onChange } = this.#deps
+    const spec = {
+      id: replica.id,
+      generation: replica.generation,
+      model_name: replica.modelName,
+      replica_index: replica.replicaIndex,
+      engine: model.engine,
+      options: model.options,
+    }
+    let move: Parameters<typeof moveReplica>[2]
+    try {
+      const reply = await bus.request('replicaStart', spec, { nodeId: replica.nodeId, timeoutMs: COMMAND_TIMEOUT_MS })
+      move = { to: 'loading', knownFromSeq: reply.known_from_seq }
+    } catch (error) {
+      // Silence is tried again at the next turn; a refusal is the worker's last word on this replica.
+      if (!(error instanceof AppError) || error.code === 'unavailable') throw error
+      move = { to: 'failed', error: error.message }
+    }
+    const moved = await db.transaction(async (tx) => {
+      await checkLease(tx, lease)
+      return moveReplica(tx, replica, move)
+    })
+    // Its first heartbeat may have been quicker than the answer; either way the next turn sees the truth.
+    if (moved) onChange()
+  }
+
+  #once(what: string, work: () => Promise<void>): void {
+    if (this.#underWay.has(what)) return
+    this.#underWay.add(what)
+    work()
+      .catch((error: unknown) =>
+        this.#deps.log.debug({ command: what, error: messageOf(error) }, 'control: no answer yet'),
+      )
+      .finally(() => this.#underWay.delete(what))
+  }
+}

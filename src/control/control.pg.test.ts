@@ -1,0 +1,14 @@
+import { openDatabase } from '../store/database.ts'
+import { createTestDatabase } from '../testing/postgres.ts'
+import { describeApproval } from './approval-suite.ts'
+import { describeControl } from './control-suite.ts'
+import { describeEvents } from './events-suite.ts'
+import { describeJoining } from './joining-suite.ts'
+
+for (const describeOn of [describeControl, describeJoining, describeEvents, describeApproval]) {
+  describeOn('PostgreSQL', async () => {
+    const database = await createTestDatabase()
+    const db = await openDatabase({ url: database.url })
+    return { db, drop: () => database.drop() }
+  })
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { NodeRegistration, Registered } from '../api/admin/schemas.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Sql } from '../store/database.ts'
+import { findToken, useToken, type TokenRow } from '../store/join-tokens.ts'
+import { replaceLabels } from '../store/labels.ts'
+import {
+  findNode,
+  findNodeByKey,
+  findNodeByName,
+  insertNode,
+  updateNode,
+  type NodeFacts,
+  type NodeRow,
+} from '../store/nodes.ts'
+import { deleteReplicasOfNode, deleteReplicasOfOldBoot } from '../store/replicas.ts'
+import type { AdminDeps } from './api/deps.ts'
+import { change, type ChangeDeps, type Tell } from './change.ts'
+import { registeredAs, type CredentialDeps } from './node-credentials.ts'
+import { checkDeclaration, checkProof } from './registration.ts'
+
+export type RegisterDeps = ChangeDeps & CredentialDeps & Pick<AdminDeps, 'nowMs' | 'approves' | 'autoApprove'>
+
+export interface Applicant {
+  /** The join token it shows. */
+  token: string
+  /** The call it comes with, which says where it comes from. */
+  request: IncomingMessage
+}
+
+/** A worker presents itself: a new node with a join token that still works, or a known one by its key. */
+export async function registerNode(
+  deps: RegisterDeps,
+  { registration, signature }: { registration: NodeRegistration; signature: string },
+  { token, request }: Applicant,
+): Promise<Registered> {
+  checkProof(registration, signature, deps.nowMs())
+  const address = checkDeclaration(registration, request.socket.remoteAddress)
+  const why = approvalOf(deps, registration.public_key)
+  const node = await change(deps, async (tx, tell) => {
+    const shown = await findToken(tx, token)
+    if (!shown) throw new AppError('unauthorized', UNKNOWN_TOKEN)
+    const known = await findNodeByKey(tx, registration.public_key)
+    await refuseNamesake(tx, registration, known)
+    const facts = toFacts(registration, known?.id ?? randomUUID(), address)
+    if (known) await comeBack(tx, tell, facts, known, registration)
+    else {
+      // Our own worker needs no token that still works: it is inside this very program.
+      if (!deps.approves(registration.public_key)) await spend(tx, shown)
+      await join(tx, tell, facts, shown, why, registration)
+    }
+    return (await findNode(tx, facts.id))!
+  })
+  return registeredAs(deps, node, request)
+}
+
+export const UNKNOWN_TOKEN = 'The join token is wrong: this cluster has made no such token, or has forgotten it.'
+
+function approvalOf({ approves, autoApprove }: RegisterDeps, publicKey: string): string | undefined {
+  if (approves(publicKey)) return 'the worker inside a frontend'
+  return autoApprove ? 'nodes are approved automatically here' : undefined
+}
+
+async function refuseNamesake(tx: Sql, { name, public_key: key }: NodeRegistration, known: NodeRow | undefined) {
+  const namesake = await findNodeByName(tx, name)
+  if (!namesake || namesake.id === known?.id) return
+  const text = `Another node is called "${name}" already (key ${namesake.public_key}, yours is ${key}).`
+  throw new AppError('conflict', `${text} Start this worker with another --node-name.`)
+}
+
+function toFacts(registration: NodeRegistration, id: string, address: string): NodeFacts {
+  return {
+    id,
+    name: registration.name,
+    publicKey: registration.public_key,
+    nodeType: registration.node_type,
+    address,
+    version: registration.version,
+    bootId: registration.boot_id,
+    maxReplicasPerModel: registration.max_replicas_per_model,
+    vramBudget: registration.vram_budget,
+    engines: registration.engines,
+  }
+}
+
+/** In one transaction with the row, so that a token is never used more often than it may be. */
+async function spend(tx: Sql, token: TokenRow): Promise<void> {
+  if (token.state === 'active' && (await useToken(tx, token.id))) return
+  throw new AppError('unauthorized', `The join token is ${token.state}. Ask for another: flotilla token create.`)
+}
+
+async function join(
+  tx: Sql,
+  tell: Tell,
+  facts: NodeFacts,
+  token: TokenRow,
+  whyApproved: string | undefined,
+  registration: NodeRegistration,
+): Promise<void> {
+  await insertNode(tx, facts, whyApproved !== undefined)
+  await declareLabels(tx, facts.id, registration)
+  const { id: nodeId, name, nodeType, address, version } = facts
+  await tell({
+    actor: `node ${name}`,
+    action: 'node.registered',
+    nodeId,
+    reason: `${name} joined with the token "${token.name}"`,
+    data: { name, node_type: nodeType, address, version, token_id: token.id },
+  })
+  if (whyApproved !== undefined) {
+    await tell({ actor: 'control', action: 'node.approved', nodeId, reason: `${name} is approved: ${whyApproved}` })
+  }
+}
+
+/**
+ * What an admin decided stays. A new boot, and only that, has none of the old replicas. Which token it shows does not
+ * matter any more, as long as it is one of ours: its key says who it is, and a token that has ended since must not keep
+ * a machine from restarting.
+ */
+async function comeBack(
+  tx: Sql,
+  tell: Tell,
+  facts: NodeFacts,
+  known: NodeRow,
+  registration: NodeRegistration,
+): Promise<void> {
+  const isNewBoot = known.boot_id !== facts.bootId
+  if (facts.nodeType === 'agent') await deleteReplicasOfNode(tx, facts.id)
+  const dropped = isNewBoot ? await deleteReplicasOfOldBoot(tx, facts.id) : 0
+  await updateNode(tx, facts)
+  const labels = await declareLabels(tx, facts.id, registration)
+  const changed = [...changedFacts(known, facts), ...(labels.length > 0 ? ['labels'] : [])]
+  if (!isNewBoot && changed.length === 0) return
+  await tell({
+    actor: `node ${facts.name}`,
+    action: isNewBoot ? 'node.restarted' : 'node.changed',
+    nodeId: facts.id,
+    reason: isNewBoot ? `${facts.name} has started again` : `${facts.name} declares another ${changed.join(', ')}`,
+    data: { changed, replicas_dropped: dropped },
+  })
+}
+
+async function declareLabels(tx: Sql, nodeId: string, registration: NodeRegistration): Promise<string[]> {
+  const auto = new Map([...Object.entries(registration.auto_labels), ['node.name', registration.name]])
+  return [
+    ...(await replaceLabels(tx, nodeId, 'worker', new Map(Object.entries(registration.labels)))),
+    ...(await replaceLabels(tx, nodeId, 'auto', auto)),
+  ]
+}
+
+function changedFacts(known: NodeRow, facts: NodeFacts): string[] {
+  const pairs: [string, unknown, unknown][] = [
+    ['name', known.name, facts.name],
+    ['node_type', known.node_type, facts.nodeType],
+    ['address', known.address, facts.address],
+    ['version', known.version, facts.version],
+    ['max_replicas_per_model', known.max_replicas_per_model, facts.maxReplicasPerModel],
+    ['vram_budget', known.vram_budget, facts.vramBudget],
+    ['engines', known.engines.join('\n'), facts.engines.join('\n')],
+  ]
+  return pairs.filter(([, before, now]) => before !== now).map(([name]) => name)
+}

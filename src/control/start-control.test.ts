@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { Bus } from '../bus/bus.ts'
+import { silentLogger } from '../platform/log.ts'
+import { openDatabase } from '../store/database.ts'
+import { listEvents } from '../store/events.ts'
+import { listNodes } from '../store/nodes.ts'
+import { aMachine } from '../testing/builders.ts'
+import { anApplicant, ControlScene, type Applicant } from '../testing/control-scene.ts'
+import { tempFolder } from '../testing/temp-folder.ts'
+import { until } from '../testing/until.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
+import { startControl } from './start-control.ts'
+
+/** Control as it runs, on a real store; the test is the bus and the clock. */
+async function aControl() {
+  const db = await openDatabase({ file: join(tempFolder(), 'flotilla.db') })
+  const scene = await ControlScene.start(db, { autoApprove: true })
+  await db.transaction((tx) => tx.query('update leases set expires_at = 0'))
+  const clock = new VirtualClock(Date.now())
+  const line = { connected: true, reconnected: () => {}, heard: (_message: HeartbeatMessage, _nodeId: string) => {} }
+  const bus = {
+    publish() {},
+    subscribe(name: string, handler: typeof line.heard) {
+      if (name === 'heartbeat') line.heard = handler
+    },
+    respond() {},
+    request: () => Promise.reject(new Error('nobody is listening')),
+    onReconnect: (callback: () => void) => (line.reconnected = callback),
+    isConnected: () => line.connected,
+    dispose: async () => {},
+  } as unknown as Bus
+  let wakes = 0
+  const control = startControl({
+    db,
+    bus,
+    clock,
+    log: silentLogger,
+    owner: 'it',
+    clusterSecret: 'secret',
+    liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
+    events: { wake: () => (wakes += 1) },
+  })
+  onTestFinished(async () => {
+    await control.dispose()
+    await scene.end()
+    await db.close()
+  })
+  const livenessOf = async (): Promise<string[]> => (await listNodes(db)).map(({ liveness }) => liveness)
+  const beat = (who: Applicant): void => {
+    who.seq += 1
+    line.heard({ boot_id: who.bootId, seq: who.seq, replicas: [], ...aMachine() }, who.nodeId)
+  }
+  /** Long enough for a turn to have begun; what it writes to the store takes real time. */
+  const turn = async (): Promise<void> => {
+    const before = await leaseEnd()
+    control.wake()
+    await until(async () => {
+      await clock.advance(10)
+      return (await leaseEnd()) > before
+    })
+    control.wake()
+    const after = await leaseEnd()
+    await until(async () => {
+      await clock.advance(10)
+      return (await leaseEnd()) > after
+    })
+  }
+  const leaseEnd = async (): Promise<number> => {
+    const [lease] = await db.query<{ expires_at: number }>('select expires_at from leases')
+    return lease!.expires_at
+  }
+  await until(async () => {
+    await clock.advance(10)
+    return control.isLeading()
+  })
+  return { scene, db, clock, line, control, beat, turn, livenessOf, wakes: () => wakes }
+}
+
+test('heartbeats are taken in, and told to who follows the events', async () => {
+  const { scene, beat, livenessOf, wakes } = await aControl()
+  const nodes = [anApplicant('a'), anApplicant('b')]
+  for (const node of nodes) {
+    await scene.register(node)
+    beat(node)
+  }
+  await until(async () => (await livenessOf()).every((liveness) => liveness === 'online'))
+  await until(() => wakes() > 0)
+  expect(await livenessOf()).toEqual(['online', 'online'])
+})
+
+test('a leader that has just begun, or whose bus was away, takes no node for silent', async () => {
+  const { scene, db, line, beat, turn, livenessOf, control } = await aControl()
+  const node = anApplicant()
+  await scene.register(node)
+  beat(node)
+  await until(async () => (await livenessOf())[0] === 'online')
+  await scene.silentFor(3_600_000, node)
+  await turn()
+  expect(await livenessOf()).toEqual(['online'])
+  line.connected = false
+  await turn()
+  line.connected = true
+  line.reconnected()
+  await turn()
+  expect(await livenessOf()).toEqual(['online'])
+  expect(control.problem()).toBeUndefined()
+  expect((await listEvents(db, 0, 100)).map(({ action }) => action)).not.toContain('node.offline')
+})
+
+test('the nodes of a mass disappearance are known by name until one is back', async () => {
+  const { scene, db, beat, turn, livenessOf, control } = await aControl()
+  const nodes = ['a', 'b', 'c'].map((name) => anApplicant(name))
+  for (const node of nodes) {
+    await scene.register(node)
+    beat(node)
+  }
+  await until(async () => !(await livenessOf()).includes('offline'))
+  await db.transaction((tx) => tx.query("update nodes set liveness = 'offline' where name <> 'c'"))
+  await turn()
+  expect(control.frozen()).toEqual(['a', 'b'])
+  beat(nodes[0]!)
+  await until(async () => (await livenessOf())[0] === 'online')
+  await turn()
+  expect(control.frozen()).toEqual([])
+})

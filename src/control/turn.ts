@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { checkPlan } from '../core/reconcile/check-plan.ts'
+import { reconcile, type Plan, type Step } from '../core/reconcile/reconcile.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Database, Sql } from '../store/database.ts'
+import { appendEvent, newestEventOf } from '../store/events.ts'
+import { checkLease, type HeldLease } from '../store/leases.ts'
+import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
+import { deleteReplica, moveReplica, reserveReplica } from '../store/replicas.ts'
+import { loadWorld, type StoredWorld } from '../store/world.ts'
+
+export interface TurnOutcome {
+  /** The world after the plan was applied. */
+  world: StoredWorld
+  plan: Plan
+  silent: { id: string; name: string; liveness: 'unreachable' | 'offline' }[]
+  /** A mass disappearance began or ended in this turn. */
+  freeze: 'began' | 'ended' | undefined
+  hearing: Hearing
+}
+
+/** Since when this leader has heard heartbeats without a break, and its last turn; by the store's clock. */
+export interface Hearing {
+  sinceMs: number
+  lastTurnMs: number
+}
+
+/** A leader without a turn for this long was asleep or cut off from the store, and recorded no heartbeats meanwhile. */
+const DEAF_AFTER_MS = 10_000
+
+export interface TurnContext {
+  limits: LivenessLimits
+  /** Undefined when we have not been listening: newly elected, or the bus was away. Silence before is ours, not the nodes'. */
+  hearing: Hearing | undefined
+  /** Nodes that are silent but still answer requests: degraded, not gone. */
+  answering: readonly string[]
+  /** Whether replacement was frozen after the last turn; undefined to look it up. */
+  wasFrozen: boolean | undefined
+}
+
+/**
+ * One turn: load world → decide → commit if nothing moved. All in one serializable transaction, so that "nothing moved"
+ * is what the store guarantees, and the lease's epoch keeps a leader of yesterday from committing today.
+ */
+export function reconcileOnce(db: Database, lease: HeldLease, context: TurnContext): Promise<TurnOutcome> {
+  return db.transaction(async (tx) => {
+    await checkLease(tx, lease)
+    const hearing = await stillHearing(tx, context.hearing)
+    const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
+    const world = await loadWorld(tx)
+    const plan = reconcile(world)
+    const problems = checkPlan(world, plan)
+    if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)
+    for (const step of plan.steps) await apply(tx, step)
+    for (const node of silent) await tellSilent(tx, node)
+    const freeze = await tellFreeze(tx, plan, context.wasFrozen)
+    return { world: plan.steps.length === 0 ? world : await loadWorld(tx), plan, silent, freeze, hearing }
+  })
+}
+
+/** Judged inside the transaction: waiting for it may be what made us deaf. */
+async function stillHearing(tx: Sql, before: Hearing | undefined): Promise<Hearing> {
+  const [row] = await tx.query<{ now: number }>('select now_ms() as now')
+  const { now } = row!
+  const isBreak = !before || now - before.lastTurnMs > DEAF_AFTER_MS
+  return { sinceMs: isBreak ? now : before.sinceMs, lastTurnMs: now }
+}
+
+async function apply(tx: Sql, step: Step): Promise<void> {
+  switch (step.kind) {
+    case 'reserve':
+      await reserveReplica(tx, { id: randomUUID(), ...step })
+      return
+    case 'stop':
+      await moveReplica(tx, step.replica, { to: 'stopping' })
+      return
+    case 'forget':
+      await deleteReplica(tx, step.replica)
+  }
+}
+
+function tellSilent(tx: Sql, { id, name, liveness }: TurnOutcome['silent'][number]): Promise<void> {
+  const reason =
+    liveness === 'offline' ? `${name} has been silent for too long` : `${name} has missed several heartbeats`
+  return appendEvent(tx, { actor: 'control', action: `node.${liveness}`, nodeId: id, reason })
+}
+
+/** Told when it begins and when it ends, not in between, whoever leads. */
+async function tellFreeze(tx: Sql, { frozen }: Plan, known: boolean | undefined): Promise<TurnOutcome['freeze']> {
+  const isFrozen = frozen.length > 0
+  const last = known ?? (await newestEventOf(tx, ['cluster.frozen', 'cluster.thawed']))
+  const wasFrozen = typeof last === 'boolean' ? last : last?.action === 'cluster.frozen'
+  if (isFrozen === wasFrozen) return undefined
+  const nodes = frozen.map(({ name }) => name)
+  const reason = isFrozen
+    ? `${nodes.length} nodes went silent together: their replicas are neither given up nor replaced until they are back`
+    : 'the nodes that went silent together are back, or gone for good: replicas are replaced again'
+  await appendEvent(tx, {
+    actor: 'control',
+    action: isFrozen ? 'cluster.frozen' : 'cluster.thawed',
+    reason,
+    data: isFrozen ? { nodes } : {},
+  })
+  return isFrozen ? 'began' : 'ended'
+}

@@ -1,0 +1,238 @@
+import { PROTOCOL, type NodeRegistration, type NodeView, type Registered } from '../api/admin/schemas.ts'
+import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { Hardware } from '../api/hardware.ts'
+import { signedText } from '../api/node-signature.ts'
+import { newSeed, publicKeyOf, sign } from '../bus/nkey.ts'
+import { adminApi } from '../control/admin-api.ts'
+import type { AdminDeps } from '../control/api/deps.ts'
+import { toModel } from '../control/api/models.ts'
+import { ensureDefaultToken } from '../control/api/tokens.ts'
+import { startEventFeed, type EventFeed } from '../control/event-feed.ts'
+import { controlEvents } from '../control/events.ts'
+import { takeHeartbeats, type HeartbeatOutcome } from '../control/heartbeats.ts'
+import { reconcileOnce, type TurnOutcome } from '../control/turn.ts'
+import { canonicalJson } from '../core/lib/canonical-json.ts'
+import { formatAddress } from '../platform/address.ts'
+import { systemClock } from '../platform/clock.ts'
+import { startHttpServer } from '../platform/http.ts'
+import { silentLogger } from '../platform/log.ts'
+import type { Database } from '../store/database.ts'
+import { acquireLease, type HeldLease } from '../store/leases.ts'
+import { saveModel } from '../store/models.ts'
+import { saveRule } from '../store/rules.ts'
+import { aMachine } from './builders.ts'
+
+export const ADMIN_KEY = 'admin'
+export const JOIN_TOKEN = 'join'
+const LIMITS = { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 }
+
+export interface Answer<T = Record<string, unknown>> {
+  status: number
+  body: T
+}
+
+/** A machine that wants to take part. */
+export interface Applicant {
+  seed: string
+  publicKey: string
+  name: string
+  bootId: string
+  seq: number
+  /** What registration gave it. */
+  nodeId: string
+}
+
+export function anApplicant(name = 'thor'): Applicant {
+  const seed = newSeed()
+  return { seed, publicKey: publicKeyOf(seed), name, bootId: 'boot1', seq: 0, nodeId: '' }
+}
+
+/** The admin API on a real server and a real store, and the parts of control that a test drives by hand. */
+export class ControlScene {
+  readonly db: Database
+  readonly url: string
+  readonly feed: EventFeed
+  lease: HeldLease
+  readonly deps: AdminDeps
+  /** What the program around the API was asked for. */
+  readonly asked: Asked
+  readonly #end: () => Promise<void>
+
+  private constructor(
+    parts: Pick<ControlScene, 'db' | 'url' | 'feed' | 'lease' | 'deps' | 'asked'>,
+    end: () => Promise<void>,
+  ) {
+    this.db = parts.db
+    this.url = parts.url
+    this.feed = parts.feed
+    this.lease = parts.lease
+    this.deps = parts.deps
+    this.asked = parts.asked
+    this.#end = end
+  }
+
+  static async start(db: Database, options: Partial<AdminDeps> = {}): Promise<ControlScene> {
+    const feed = startEventFeed({ db, clock: systemClock, log: silentLogger })
+    const asked: Asked = {
+      approved: [],
+      removed: [],
+      credentials: [],
+      shutdowns: [],
+      changes: 0,
+      defaultToken: JOIN_TOKEN,
+    }
+    const deps = { ...depsFor(db, feed, asked), ...options }
+    await ensureDefaultToken(db, JOIN_TOKEN)
+    const server = await startHttpServer({
+      listen: { host: '127.0.0.1', port: 0 },
+      purpose: 'a test',
+      flag: '--none',
+      handler: adminApi(deps),
+      log: silentLogger,
+    })
+    const url = `http://${formatAddress(server.address)}`
+    return new ControlScene({ db, url, feed, lease: await lead(db, 'me'), deps, asked }, async () => {
+      await feed.dispose()
+      await server.dispose(0)
+    })
+  }
+
+  end(): Promise<void> {
+    return this.#end()
+  }
+
+  async call<T>(method: string, path: string, body?: unknown, authorization?: string): Promise<Answer<T>> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      headers: authorization === undefined ? {} : { authorization },
+    })
+    return { status: response.status, body: (await response.json()) as T }
+  }
+
+  admin<T = never>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    return this.call<T>(method, path, body, `Bearer ${ADMIN_KEY}`)
+  }
+
+  /** A call that `who` signs. */
+  signed<T = Registered>(who: Applicant, method: string, path: string, signedAtMs = Date.now()): Promise<Answer<T>> {
+    return this.call<T>(method, path, undefined, signatureOf(who, method, path, signedAtMs))
+  }
+
+  /** Registers over HTTP; the applicant remembers its id. */
+  async register(
+    who: Applicant,
+    fields: Partial<NodeRegistration> = {},
+    { token = JOIN_TOKEN, seed = who.seed } = {},
+  ): Promise<Answer<Registered>> {
+    const registration = aRegistration(who, fields)
+    const body = { registration, signature: sign(seed, canonicalJson(registration)) }
+    const answer = await this.call<Registered>('POST', '/api/node/register', body, `Bearer ${token}`)
+    if (answer.status === 200) who.nodeId = answer.body.node_id
+    return answer
+  }
+
+  async heartbeat(
+    who: Applicant,
+    replicas: HeartbeatMessage['replicas'] = [],
+    hardware: Partial<Hardware> = {},
+  ): Promise<HeartbeatOutcome | undefined> {
+    who.seq += 1
+    const heartbeat = { boot_id: who.bootId, seq: who.seq, replicas, ...aMachine(hardware) }
+    const events = controlEvents(silentLogger)
+    return (await takeHeartbeats(this.db, this.lease, events, [{ nodeId: who.nodeId, heartbeat }]))[0]
+  }
+
+  /** A turn of a leader that has listened since `sinceMs` and had a turn just now. */
+  turn(lease = this.lease, sinceMs = 0, lastTurnMs = Date.now(), answering: string[] = []): Promise<TurnOutcome> {
+    const hearing = { sinceMs, lastTurnMs }
+    return reconcileOnce(this.db, lease, { limits: LIMITS, hearing, answering, wasFrozen: undefined })
+  }
+
+  async silentFor(ms: number, ...who: Applicant[]): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      for (const { nodeId } of who) {
+        await tx.query('update nodes set last_heartbeat = now_ms() - $1 where id = $2', [ms, nodeId])
+      }
+    })
+  }
+
+  async node(who: Applicant): Promise<NodeView> {
+    return (await this.admin<NodeView>('GET', `/api/nodes/${who.nodeId}`)).body
+  }
+
+  /** A model `m` and a rule that wants so many replicas of it. */
+  async wants(minReplicas: number): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await saveModel(tx, toModel({ name: 'm', engine: 'sim', options: {} }))
+      await saveRule(tx, { modelName: 'm', minReplicas, maxReplicas: 0 })
+    })
+  }
+}
+
+interface Asked {
+  approved: string[]
+  removed: string[]
+  credentials: string[]
+  shutdowns: string[]
+  changes: number
+  defaultToken: string
+}
+
+function depsFor(db: Database, events: EventFeed, asked: Asked): AdminDeps {
+  return {
+    db,
+    events,
+    log: silentLogger,
+    nowMs: () => Date.now(),
+    adminKey: ADMIN_KEY,
+    clusterSecret: 'secret',
+    heartbeatPeriodMs: 5000,
+    autoApprove: false,
+    approves: () => false,
+    credentialsFor(_nodeId, publicKey) {
+      asked.credentials.push(publicKey)
+      return { bus_url: 'nats://bus:4222', bus_jwt: null }
+    },
+    onNodeApproved: (publicKey) => void asked.approved.push(publicKey),
+    onNodeRemoved: (_nodeId, publicKey) => void asked.removed.push(publicKey),
+    defaultToken: () => asked.defaultToken,
+    replaceDefaultToken: (token) => void (asked.defaultToken = token),
+    onChange: () => void (asked.changes += 1),
+    bus: {
+      async request(name, _message, { nodeId }) {
+        asked.shutdowns.push(`${name} ${nodeId}`)
+        return {} as never
+      },
+    },
+  }
+}
+
+export async function lead(db: Database, owner: string): Promise<HeldLease> {
+  const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: 60_000 })
+  if (!('epoch' in answer)) throw new Error('somebody else leads')
+  return { name: 'leader', owner, epoch: answer.epoch }
+}
+
+export function aRegistration(who: Applicant, fields: Partial<NodeRegistration> = {}): NodeRegistration {
+  return {
+    protocol: PROTOCOL,
+    name: who.name,
+    node_type: 'backend',
+    public_key: who.publicKey,
+    address: '127.0.0.1:9090',
+    version: '1',
+    boot_id: who.bootId,
+    max_replicas_per_model: 1,
+    vram_budget: null,
+    labels: {},
+    auto_labels: {},
+    engines: ['sim'],
+    signed_at: Date.now(),
+    ...fields,
+  }
+}
+
+export function signatureOf(who: Applicant, method: string, path: string, signedAtMs: number): string {
+  return `Node ${signedAtMs}.${sign(who.seed, signedText(method, path, signedAtMs))}`
+}
