@@ -1,0 +1,41 @@
+export interface Banner {
+  url: string
+  folder: string
+  /** Models that answer now. */
+  models: string[]
+  version: string
+  colour: boolean
+  /** What to do next, besides asking. */
+  hint?: string
+}
+
+/** What a person needs to know once everything serves. */
+export function banner({ url, folder, models, version, colour, hint }: Banner): string {
+  const bold = (text: string): string => (colour ? `\u001B[1m${text}\u001B[22m` : text)
+  const dim = (text: string): string => (colour ? `\u001B[2m${text}\u001B[22m` : text)
+  const row = (name: string, value: string): string => `  ${dim(name.padEnd(11))}${value}`
+  const [model] = models
+  const lines = [
+    '',
+    bold(`Flotilla ${version} is serving`),
+    '',
+    row('Endpoint', `${url}/v1`),
+    row('Dashboard', `${url}/`),
+    row('Models', models.length > 0 ? models.join(', ') : 'none ready yet (GET /v1/models shows them as they come)'),
+    row('Data', folder),
+    row('Admin key', `${folder}/admin.key`),
+    '',
+    ...(model === undefined ? [] : ['Try it:', '', curlLine(url, model), '']),
+    ...(hint === undefined ? [] : [hint]),
+    dim('Ctrl-C stops everything.'),
+    '',
+    '',
+  ]
+  return lines.join('\n')
+}
+
+/** One line that works when pasted into any shell, whatever the model is called. */
+export function curlLine(url: string, model: string): string {
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+  return `curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,175 @@
+import type { OptionName } from '../config/options.ts'
+import type { Command, Flag } from './command.ts'
+
+const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
+const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
+const machine: readonly OptionName[] = ['node_labels', 'max_replicas_per_model', 'vram_budget', 'engine_ports']
+const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
+const client: readonly OptionName[] = ['url', 'key', 'json', 'data']
+
+const node = { name: 'node' } as const
+const reset: Flag = { help: 'Take back what was set, so that the word of the worker counts again' }
+
+export const commands: readonly Command[] = [
+  {
+    name: 'up',
+    summary: 'Run everything on this machine: control, gateway and a worker',
+    about:
+      'Starts a whole cluster of one machine: the OpenAI-compatible endpoint, the control plane and a worker\n' +
+      'that runs the engines. Needs nothing else installed. More machines may join. Ctrl-C stops all of it.',
+    options: [
+      'listen',
+      'data',
+      'node_name',
+      ...machine,
+      'worker_listen',
+      'advertise',
+      'bus_listen',
+      ...storage,
+      ...trust,
+      ...running,
+    ],
+    examples: ['flotilla up', 'flotilla up --listen 0.0.0.0:8080 --max-replicas-per-model 2'],
+  },
+  {
+    name: 'frontend',
+    summary: 'Run control and gateway, for workers on other machines to join',
+    about:
+      'Starts the OpenAI-compatible endpoint and the control plane, without a worker. Several frontends may share one\n' +
+      'PostgreSQL and one NATS. "flotilla token" shows how a machine joins.',
+    options: ['listen', 'data', 'bus_listen', ...storage, ...trust, ...running],
+    examples: ['flotilla frontend --listen 0.0.0.0:8080', 'flotilla frontend --listen 0.0.0.0:8080 --auto-approve'],
+  },
+  {
+    name: 'worker',
+    summary: 'Join this machine to a cluster and run replicas on it',
+    about:
+      'Joins the cluster of a frontend and runs the replicas it is given. The machine is known by a key that is made on\n' +
+      'first use, so it stays the same node when its address changes. A new node waits until an admin approves it.',
+    options: [
+      'join',
+      'token_file',
+      'token',
+      'data',
+      'node_name',
+      'node_type',
+      ...machine,
+      'worker_listen',
+      'advertise',
+      ...running,
+    ],
+    examples: [
+      'flotilla worker --join http://frontend:8080 --token-file join.token',
+      'flotilla worker --join http://frontend:8080 --token-file join.token \\\n    --node-labels tier=fast,zone=a --vram-budget 80%',
+    ],
+  },
+  {
+    name: 'nodes',
+    summary: 'See and change the machines of a cluster',
+    about: 'A node is named by its name, its id, or the first four or more characters of its id.',
+    options: client,
+    examples: ['flotilla nodes', 'flotilla nodes drain gpu-1 --wait', 'flotilla nodes label gpu-1 tier=fast zone-'],
+    subcommands: [
+      {
+        name: 'list',
+        summary: 'All nodes',
+        about:
+          'FREE VRAM and FREE RAM are what is free of how much there is, in GiB. LABELS leaves out automatic ones.',
+        examples: ['flotilla nodes', 'flotilla nodes list --json'],
+      },
+      {
+        name: 'show',
+        summary: 'Everything about one node',
+        arguments: [node],
+        examples: ['flotilla nodes show gpu-1'],
+      },
+      {
+        name: 'approve',
+        summary: 'Let nodes that wait take part',
+        arguments: [{ ...node, many: true }],
+        examples: ['flotilla nodes approve gpu-1 gpu-2'],
+      },
+      {
+        name: 'drain',
+        summary: 'No new requests and replicas; what runs may finish',
+        arguments: [node],
+        flags: { wait: { help: 'Show what is left until it is nothing; Ctrl-C stops waiting, not the drain' } },
+        examples: ['flotilla nodes drain gpu-1 --wait'],
+      },
+      { name: 'resume', summary: 'Undo a drain', arguments: [node], examples: ['flotilla nodes resume gpu-1'] },
+      {
+        name: 'remove',
+        summary: 'Remove a node for good; its worker ends',
+        about:
+          'Stops the replicas of the node, tells its worker to end and forgets all about it, approval and labels\n' +
+          'included. To stop using a node for a while, drain it instead.',
+        arguments: [node],
+        flags: { yes: { help: 'Do not ask first' } },
+        examples: ['flotilla nodes remove gpu-1', 'flotilla nodes remove gpu-1 --yes'],
+      },
+      {
+        name: 'label',
+        summary: 'See, set (key=value) and remove (key-) labels',
+        about: 'Labels set here win over those of the worker and stay when it registers again.',
+        arguments: [node, { name: 'label', optional: true, many: true }],
+        examples: ['flotilla nodes label gpu-1', 'flotilla nodes label gpu-1 tier=fast "rack=B 12" zone-'],
+      },
+      {
+        name: 'slots',
+        summary: 'How many replicas of one model it may run',
+        about: 'Fewer slots than replicas stop nothing by themselves; the answer says how many are above the cap.',
+        arguments: [node, { name: 'n', optional: true }],
+        flags: { reset },
+        examples: ['flotilla nodes slots gpu-1 2', 'flotilla nodes slots gpu-1 --reset'],
+      },
+      {
+        name: 'budget',
+        summary: 'How much VRAM replicas may use on it',
+        about: 'A share such as 80%, a size such as 12GB or 12GiB, or a number of bytes.',
+        arguments: [node, { name: 'size', optional: true }],
+        flags: { reset },
+        examples: ['flotilla nodes budget gpu-1 80%', 'flotilla nodes budget gpu-1 --reset'],
+      },
+    ],
+  },
+  {
+    name: 'token',
+    summary: 'Let machines join: see, make and revoke join tokens',
+    about: 'Without a subcommand it shows the tokens and the command that joins a machine.',
+    options: client,
+    examples: ['flotilla token', 'flotilla token create --name rack-7 --expires 1h --uses 8 > join.token'],
+    subcommands: [
+      { name: 'list', summary: 'All tokens, and how to join', examples: ['flotilla token'] },
+      {
+        name: 'create',
+        summary: 'Make a token; it is shown once',
+        about: 'Prints the token alone, so that it can go into a file or a pipe.',
+        flags: {
+          name: { value: 'name', help: 'What it is for' },
+          expires: { value: 'time', help: 'How long it works: 30m, 1h, 7d; without it for ever' },
+          uses: { value: 'n', help: 'How many nodes may join with it; without it any number' },
+        },
+        examples: ['flotilla token create --name rack-7 --expires 1h --uses 8 > join.token'],
+      },
+      {
+        name: 'rotate',
+        summary: 'Replace the default token; the old one ends',
+        about: 'Prints the new token alone. Nodes that have joined stay.',
+        examples: ['flotilla token rotate'],
+      },
+      {
+        name: 'revoke',
+        summary: 'End a token; nodes that joined with it stay',
+        arguments: [{ name: 'token' }],
+        about: 'A token is named by its id, the first four or more characters of it, or its name.',
+        examples: ['flotilla token revoke rack-7'],
+      },
+      {
+        name: 'show',
+        summary: "Print the default token of this machine's frontend",
+        about: 'Prints the contents of join.token in the data folder: whoever has it can ask to join.',
+        examples: ['flotilla token show | ssh gpu-2 "cat > join.token"'],
+      },
+    ],
+  },
+]

@@ -1,0 +1,79 @@
+import type { NodeView } from '../../api/admin/schemas.ts'
+import { AppError } from '../../platform/errors.ts'
+import { show, viewOf, type Act, type Client } from '../client.ts'
+import { findOne } from '../find-one.ts'
+import { counted } from '../format.ts'
+import { plain } from '../text-width.ts'
+import { drain } from './drain.ts'
+import { label } from './label.ts'
+import { budget, slots } from './limits.ts'
+import { renderNodes } from './list.ts'
+import { renderNode } from './show.ts'
+
+const list: Act = async (client) => {
+  const nodes = await client.api.call('listNodes')
+  return show(client, nodes, () => renderNodes(nodes, viewOf(client)))
+}
+
+const showNode: Act = async (client, { values }) => {
+  const node = await findNode(client, values[0]!)
+  const replicas = await client.api.call('listNodeModels', { id: node.id })
+  return show(client, { ...node, replicas }, () => renderNode(node, replicas, viewOf(client)))
+}
+
+const approve: Act = async (client, { values }) => {
+  const all = await client.api.call('listNodes')
+  // All are looked up first: a mistyped name must not leave half of them approved.
+  const nodes = values.map((wanted) => findOne('node', wanted, all))
+  const approved: NodeView[] = []
+  for (const node of nodes) {
+    approved.push(await client.api.call('approveNode', { id: node.id }))
+    const text = node.approved ? 'was approved before' : 'is approved'
+    if (!client.json) client.terminal.print(`${plain(node.name)} ${text}.`)
+  }
+  if (client.json) client.terminal.print(JSON.stringify(approved, null, 2))
+  return 0
+}
+
+const resume: Act = async (client, { values }) => {
+  const { id } = await findNode(client, values[0]!)
+  const node = await client.api.call('resumeNode', { id })
+  const text = node.status === 'healthy' ? 'takes new work again' : `is no longer draining; it is ${node.status}`
+  return show(client, node, () => [`${plain(node.name)} ${text}.`])
+}
+
+const remove: Act = async (client, { values, own }) => {
+  const { terminal } = client
+  const node = await findNode(client, values[0]!)
+  const name = plain(node.name)
+  if (!own.has('yes')) {
+    if (!terminal.interactive) {
+      throw new AppError('usage', `flotilla nodes remove: nobody is there to ask; add --yes to remove ${name}.`)
+    }
+    const what = [counted(node.replica_count, 'replica'), counted(node.in_flight_count, 'request')].join(' and ')
+    terminal.note(`${name} is ${node.status}, with ${what}. Its replicas stop, its worker ends.`)
+    const answer = await terminal.ask(`Remove ${name} for good? [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      terminal.note('Nothing was removed.')
+      return 1
+    }
+  }
+  const reply = await client.api.call('deleteNode', { id: node.id })
+  return show(client, reply, () => [`${name} is removed.`])
+}
+
+export const nodeActs = {
+  list,
+  show: showNode,
+  approve,
+  drain: async (client, given) => drain(client, await findNode(client, given.values[0]!), given.own.has('wait')),
+  resume,
+  remove,
+  label: async (client, given) => label(client, await findNode(client, given.values[0]!), given.values.slice(1)),
+  slots: async (client, given) => slots(client, await findNode(client, given.values[0]!), given.values[1], given.own),
+  budget: async (client, given) => budget(client, await findNode(client, given.values[0]!), given.values[1], given.own),
+} satisfies Record<string, Act>
+
+async function findNode({ api }: Client, wanted: string): Promise<NodeView> {
+  return findOne('node', wanted, await api.call('listNodes'))
+}

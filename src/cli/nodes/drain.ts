@@ -1,0 +1,70 @@
+import type { NodeView } from '../../api/admin/schemas.ts'
+import { sleep } from '../../platform/clock.ts'
+import { AppError } from '../../platform/errors.ts'
+import { show, type Client } from '../client.ts'
+import { counted, shellWord } from '../format.ts'
+import { plain } from '../text-width.ts'
+
+const POLL_MS = 1000
+/** What shells expect of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130
+
+/** Drains a node; with `wait` until nothing runs on it. */
+export async function drain(client: Client, { id }: NodeView, wait: boolean): Promise<number> {
+  const node = await client.api.call('drainNode', { id })
+  if (wait) return waitUntilIdle(client, node)
+  const name = plain(node.name)
+  return show(client, node, () =>
+    node.in_flight_count === 0
+      ? [`${name} is draining; no requests are left on it.`]
+      : [
+          `${name} is draining; ${left(node)}.`,
+          `flotilla nodes drain ${shellWord(node.name)} --wait${client.sameCluster} shows when it is done.`,
+        ],
+  )
+}
+
+async function waitUntilIdle(client: Client, drained: NodeView): Promise<number> {
+  const { api, terminal, clock, json } = client
+  const interrupted = terminal.interrupted()
+  const name = plain(drained.name)
+  let shown: string | undefined
+  const tell = (text: string): void => {
+    if (!json && text !== shown) terminal.live(`${name} is draining; ${text}`)
+    shown = text
+  }
+  tell(whatIsLeft(drained))
+  let node = drained
+  while (!isIdle(node, drained)) {
+    await sleep(clock, POLL_MS, interrupted)
+    if (interrupted.aborted) {
+      terminal.note(`\nNo longer waiting. ${name} keeps draining; flotilla nodes resume undoes it.`)
+      return INTERRUPTED
+    }
+    node = await api.call('getNode', { id: drained.id })
+    refuseToWait(node, name)
+    if (!isIdle(node, drained)) tell(whatIsLeft(node))
+  }
+  if (!json) terminal.live('')
+  return show(client, node, () => [`${name} is drained; no requests are left on it.`])
+}
+
+/** By a heartbeat from after the drain: an older one has not seen the requests that came in just before it. */
+function isIdle(node: NodeView, drained: NodeView): boolean {
+  return node.in_flight_count === 0 && (node.last_heartbeat ?? 0) > (drained.last_heartbeat ?? 0)
+}
+
+function whatIsLeft(node: NodeView): string {
+  return node.in_flight_count === 0 ? 'waiting for its next heartbeat' : left(node)
+}
+
+function refuseToWait(node: NodeView, name: string): void {
+  if (node.desired !== 'draining') throw new AppError('conflict', `${name} was resumed meanwhile; it is not drained.`)
+  if (node.liveness === 'offline') {
+    throw new AppError('unavailable', `${name} went offline; by its last heartbeat ${left(node)}.`)
+  }
+}
+
+function left({ in_flight_count: count }: NodeView): string {
+  return `${counted(count, 'request')} ${count === 1 ? 'is' : 'are'} left`
+}

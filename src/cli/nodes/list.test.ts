@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest'
+import { aNodeView, aReplicaView } from '../../testing/cli.ts'
+import { painter } from '../style.ts'
+import { widthOf } from '../text-width.ts'
+import { renderNodes } from './list.ts'
+import { renderNode } from './show.ts'
+
+const GIB = 2 ** 30
+const nowMs = 1_800_000_000_000
+const view = { nowMs, width: 80, paint: painter(false), sameCluster: '' }
+const seen = { last_heartbeat: nowMs - 3000, liveness_since: nowMs - 7_300_000, registered_at: nowMs - 5 * 86_400_000 }
+const labelled = (labels: Record<string, string>) => ({
+  labels,
+  label_sources: Object.fromEntries(Object.keys(labels).map((key) => [key, 'admin' as const])),
+})
+
+const nodes = [
+  aNodeView({ ...seen, ...labelled({ tier: 'fast', zone: 'eu-west-1a' }), replica_count: 3, in_flight_count: 2 }),
+  aNodeView({ ...seen, name: 'gpu-2-with-a-long-name.example.com', status: 'draining', in_flight_count: 220 }),
+  aNodeView({ ...seen, name: 'dgx', total_vram: 1128 * GIB, available_vram: 701 * GIB, total_ram: 2015 * GIB }),
+  aNodeView({ ...seen, name: '船団ノード🚢', status: 'unhealthy', total_vram: 0, last_heartbeat: nowMs - 21_000 }),
+  aNodeView({ ...seen, name: 'old', status: 'offline', available_vram: null, last_heartbeat: nowMs - 9_000_000 }),
+  aNodeView({ ...seen, name: 'new $(reboot) box', status: 'pending', approved: false, replica_count: 0 }),
+  aNodeView({ ...seen, name: 'tools', node_type: 'agent', status: 'pending', total_ram: null, last_heartbeat: null }),
+]
+
+test('the list of nodes fits 80 columns and ends with what waits for a person', () => {
+  expect(`\n${renderNodes(nodes, view).join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+                                              IN  FREE      FREE               LAST
+    NAME             STATUS     REPLICAS  FLIGHT  VRAM      RAM      LABELS    SEEN
+    gpu-1            healthy           3       2  18.3/24   41.5/64  tier=fa…  3s
+    gpu-2-with-a-l…  draining          1     220  18.3/24   41.5/64            3s
+    dgx              healthy           1       0  701/1128  42/2015            3s
+    船団ノード🚢      unhealthy         1       0  -         41.5/64            21s
+    old              offline           1       0  ?/24      41.5/64            2h
+    new $(reboot) …  pending           0       0  18.3/24   41.5/64            3s
+    tools            pending       agent       0  18.3/24   -                  never
+
+    2 nodes wait for approval:
+      flotilla nodes approve 'new $(reboot) box' tools
+    "
+  `)
+})
+
+test('a wide terminal is used', () => {
+  const [title, first] = renderNodes(nodes.slice(0, 2), { ...view, width: 140 })
+  expect([title, first]).toMatchInlineSnapshot(`
+    [
+      "NAME                                STATUS    REPLICAS  IN FLIGHT  FREE VRAM  FREE RAM  LABELS                     LAST SEEN",
+      "gpu-1                               healthy          3          2  18.3/24    41.5/64   tier=fast,zone=eu-west-1a  3s",
+    ]
+  `)
+})
+
+test('whatever nodes are called, no line is wider than the terminal', () => {
+  const long = { name: '船'.repeat(100), ...labelled({ ['k'.repeat(100)]: 'v'.repeat(200) }) }
+  const lines = renderNodes([...nodes.slice(0, 5), aNodeView({ ...seen, ...long })], view)
+  for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(80)
+})
+
+test('the status has a colour', () => {
+  const text = renderNodes(nodes, { ...view, paint: painter(true) }).join('\n')
+  for (const painted of ['32mhealthy', '36mdraining', '31munhealthy', '31moffline', '33mpending'])
+    expect(text).toContain(`\u001B[${painted}\u001B[39m`)
+})
+
+test('the command that approves is split where it gets too long, and leads to the same cluster', () => {
+  const many = Array.from({ length: 9 }, (_, i) => aNodeView({ ...seen, name: `gpu-node-${i}`, status: 'pending' }))
+  const lines = renderNodes(many, { ...view, sameCluster: ' --url http://x' }).slice(11)
+  expect(lines).toEqual([
+    '9 nodes wait for approval:',
+    '  flotilla nodes approve gpu-node-0 gpu-node-1 gpu-node-2 --url http://x',
+    '  flotilla nodes approve gpu-node-3 gpu-node-4 gpu-node-5 --url http://x',
+    '  flotilla nodes approve gpu-node-6 gpu-node-7 gpu-node-8 --url http://x',
+  ])
+})
+
+test('a name that no terminal shows as it is is approved by its id', () => {
+  const [, , , , command] = renderNodes([aNodeView({ name: 'a\u202Eb', status: 'pending' })], view)
+  expect(command).toBe('  flotilla nodes approve 0198c7a0-1111-7000-8000-000000000001')
+})
+
+test('an empty cluster says how to join', () => {
+  expect(renderNodes([], view)).toEqual(['There are no nodes yet.', 'flotilla token shows how a machine joins.'])
+})
+
+test('one node, with all there is to know', () => {
+  const node = aNodeView({
+    ...seen,
+    max_replicas_per_model: 2,
+    max_replicas_per_model_manually_set: true,
+    above_cap: 1,
+    vram_budget: '80%',
+    vram_budget_bytes: 19.2 * GIB,
+    vram_budget_manually_set: true,
+    in_flight_count: 2,
+  })
+  const error = 'The engine ended with code 1 after 3 s. Its last lines:\nCUDA error: out of memory\n\u001B[31mfailed'
+  const replicas = [
+    aReplicaView({ model_name: 'llama-3.3-70b-instruct', in_flight: 2 }),
+    aReplicaView({ model_name: 'qwen', replica_index: 1, state: 'failed', error }),
+  ]
+  const lines = renderNode(node, replicas, view)
+  for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80)
+  expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    gpu-1  healthy
+
+    Identity
+      Id         0198c7a0-1111-7000-8000-000000000001
+      Key        UAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+      Type       backend
+      Version    0.1.0
+      Address    10.0.0.7:9090
+      Joined     5d ago
+
+    State
+      Approved   yes
+      Desired    active
+      Liveness   online for 2h, last heartbeat 3s ago
+      In flight  2
+
+    Capacity
+      Slots      2 replicas per model, set by an admin; the worker declares 1
+                 1 replica runs above that; nothing is stopped because of it
+      Budget     80% of VRAM (19.2 of 24.0 GiB), set by an admin; the worker
+                 declares none
+      VRAM       18.3 of 24.0 GiB free
+      RAM        41.5 of 64.0 GiB free
+      Disk       512.0 of 930.0 GiB free
+
+    Devices
+      #  NAME                         FREE     TOTAL  UUID
+      0  NVIDIA GeForce RTX 4090  18.3 GiB  24.0 GiB  GPU-5f2b7c1e
+
+    Labels
+      KEY                 VALUE   SOURCE
+      gpu.vendor          nvidia  auto
+      node.replica-slots  1       auto
+
+    Replicas
+      REPLICA                   STATE   IN FLIGHT
+      llama-3.3-70b-instruct#0  ready           2
+      qwen#1                    failed          0
+        The engine ended with code 1 after 3 s. Its last lines: CUDA error: out of
+        memory failed
+    "
+  `)
+})
+
+test('an agent has neither slots nor a budget, and nothing is shown that is not there', () => {
+  const agent = aNodeView({
+    ...seen,
+    node_type: 'agent',
+    approved: false,
+    status: 'pending',
+    devices: [],
+    total_vram: 0,
+    available_ram: null,
+    total_disk: null,
+    last_heartbeat: null,
+  })
+  expect(`\n${renderNode(agent, [], view).slice(9).join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+
+    State
+      Approved   no
+      Desired    active
+      Liveness   online for 2h, no heartbeat yet
+      In flight  0
+
+    Capacity
+      VRAM       none
+      RAM        64.0 GiB
+      Disk       not known
+
+    Labels
+      KEY                 VALUE   SOURCE
+      gpu.vendor          nvidia  auto
+      node.replica-slots  1       auto
+    "
+  `)
+})

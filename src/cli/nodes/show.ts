@@ -1,0 +1,135 @@
+import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
+import { replicaKey } from '../../core/lib/replica-key.ts'
+import type { View } from '../client.ts'
+import { gib, gibOf, span } from '../format.ts'
+import type { Look } from '../style.ts'
+import { table } from '../table.ts'
+import { plain } from '../text-width.ts'
+import { wrap } from '../wrap.ts'
+import { aboveCapText, budgetText, slotsText } from './capacity.ts'
+import { renderLabels } from './labels.ts'
+import { statusLooks } from './list.ts'
+
+/** Everything about one node, in sections. */
+export function renderNode(node: NodeView, replicas: readonly ReplicaView[], view: View): string[] {
+  const { paint } = view
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ['', paint('bold', title), ...lines]
+  return [
+    `${paint('bold', plain(node.name))}  ${paint(statusLooks[node.status], node.status)}`,
+    ...section('Identity', facts(identity(node, view), view)),
+    ...section('State', facts(state(node, view), view)),
+    ...section('Capacity', facts(capacity(node), view)),
+    ...section('Devices', devices(node, view)),
+    ...section('Labels', renderLabels(node, view, INDENT)),
+    ...section('Replicas', replicaTable(replicas, view)),
+  ]
+}
+
+const INDENT = 2
+const NAME_WIDTH = 11
+
+type Fact = readonly [name: string, ...texts: string[]]
+
+function facts(all: readonly Fact[], { width, paint }: View): string[] {
+  const left = INDENT + NAME_WIDTH
+  return all.flatMap(([name, ...texts]) =>
+    texts
+      .flatMap((text) => wrap(plain(text), width - left))
+      .map((line, i) => ' '.repeat(INDENT) + paint('dim', (i === 0 ? name : '').padEnd(NAME_WIDTH)) + line),
+  )
+}
+
+function identity(node: NodeView, { nowMs }: View): Fact[] {
+  return [
+    ['Id', node.id],
+    ['Key', node.public_key],
+    ['Type', node.node_type],
+    ['Version', node.version],
+    ['Address', node.address],
+    ['Joined', `${span(nowMs - node.registered_at)} ago`],
+  ]
+}
+
+function state(node: NodeView, { nowMs }: View): Fact[] {
+  const { last_heartbeat: last } = node
+  const heartbeat = last === null ? 'no heartbeat yet' : `last heartbeat ${span(nowMs - last)} ago`
+  return [
+    ['Approved', node.approved ? 'yes' : 'no'],
+    ['Desired', node.desired],
+    ['Liveness', `${node.liveness} for ${span(nowMs - node.liveness_since)}, ${heartbeat}`],
+    ['In flight', String(node.in_flight_count)],
+  ]
+}
+
+function capacity(node: NodeView): Fact[] {
+  const free = (part: number | null, whole: number | null): string =>
+    `${gibOf(part, whole)}${part === null || whole === null ? '' : ' free'}`
+  const runs: Fact[] =
+    node.node_type === 'agent'
+      ? []
+      : [
+          ['Slots', slotsText(node).join(', '), ...aboveCapText(node)],
+          ['Budget', budgetText(node).join(', ')],
+        ]
+  return [
+    ...runs,
+    ['VRAM', node.total_vram === 0 ? 'none' : free(node.available_vram, node.total_vram)],
+    ['RAM', free(node.available_ram, node.total_ram)],
+    ['Disk', free(node.available_disk, node.total_disk)],
+  ]
+}
+
+function devices({ devices: all }: NodeView, view: View): string[] {
+  if (all.length === 0) return []
+  return table(
+    [
+      { title: '#', align: 'right' },
+      { title: 'NAME', shrink: { to: 12, turn: 2 } },
+      { title: 'FREE', align: 'right' },
+      { title: 'TOTAL', align: 'right' },
+      { title: 'UUID', shrink: { to: 8, turn: 1 } },
+    ],
+    all.map((device) => [
+      String(device.index),
+      plain(device.name),
+      device.available_vram === null ? '?' : gib(device.available_vram),
+      `${gib(device.total_vram)}${device.unified ? ' (shared)' : ''}`,
+      plain(device.uuid),
+    ]),
+    { ...view, indent: INDENT },
+  )
+}
+
+const stateLooks: Record<ReplicaView['state'], Look> = {
+  reserved: 'yellow',
+  loading: 'yellow',
+  ready: 'green',
+  stopping: 'cyan',
+  failed: 'red',
+}
+
+/** Engines say a lot when they fail; the log has the rest. */
+const MOST_ERROR_LINES = 4
+
+function replicaTable(replicas: readonly ReplicaView[], view: View): string[] {
+  if (replicas.length === 0) return []
+  const [title, ...rows] = table(
+    [{ title: 'REPLICA', shrink: { to: 16, turn: 1 } }, { title: 'STATE' }, { title: 'IN FLIGHT', align: 'right' }],
+    replicas.map((replica) => [
+      plain(replicaKey(replica.model_name, replica.replica_index)),
+      { text: replica.state, look: stateLooks[replica.state] },
+      String(replica.in_flight),
+    ]),
+    { ...view, indent: INDENT },
+  )
+  return [title!, ...rows.flatMap((row, i) => [row, ...errorLines(replicas[i]!.error, view)])]
+}
+
+function errorLines(error: string | null, { width, paint }: View): string[] {
+  if (error === null) return []
+  const indent = 2 * INDENT
+  const lines = wrap(plain(error), width - indent)
+  const kept = lines.length > MOST_ERROR_LINES ? [...lines.slice(0, MOST_ERROR_LINES), '…'] : lines
+  return kept.map((line) => ' '.repeat(indent) + paint('red', line))
+}

@@ -1,0 +1,33 @@
+import { flagOf, type Config } from '../config/options.ts'
+import { systemClock, type Clock } from '../platform/clock.ts'
+import { adminClient } from './admin-client.ts'
+import type { Act } from './client.ts'
+import { findCluster } from './cluster.ts'
+import { shellWord } from './format.ts'
+import { nodeActs } from './nodes/acts.ts'
+import type { Invocation } from './parse-arguments.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
+import { tokenActs } from './token/acts.ts'
+import { showToken } from './token/show.ts'
+
+const acts: Record<string, Record<string, Act>> = { nodes: nodeActs, token: tokenActs }
+
+/** Runs a command that talks to a cluster. */
+export async function runClient(
+  invocation: Invocation,
+  config: Config,
+  terminal: Terminal = processTerminal(),
+  clock: Clock = systemClock,
+): Promise<number> {
+  const { command, subcommand, flags } = invocation
+  // The one that reads a file and needs no cluster to run.
+  if (command.name === 'token' && subcommand?.name === 'show') return showToken(config, terminal)
+  const act = acts[command.name]?.[subcommand?.name ?? '']
+  if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name} is declared and not written`)
+  const cluster = findCluster(config)
+  const sameCluster = (['data', 'url'] as const)
+    .flatMap((name) => (flags.has(name) ? [` ${flagOf(name)} ${shellWord(String(flags.get(name)!.value))}`] : []))
+    .join('')
+  const client = { api: adminClient(cluster), cluster, terminal, clock, json: config.json, sameCluster }
+  return act(client, invocation)
+}

@@ -1,0 +1,45 @@
+import { stripVTControlCharacters } from 'node:util'
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** Scripts and symbols that terminals draw two columns wide. */
+const WIDE =
+  /^(?![\uFF61-\uFFDC])(?:[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6])|\uFE0F/u
+const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+
+/** The columns that a text takes in a terminal. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) width += widthOfGrapheme(segment)
+  return width
+}
+
+/** At most `width` columns; what is cut off is replaced by `…`. */
+export function truncate(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let kept = ''
+  let used = 0
+  for (const { segment } of graphemes.segment(text)) {
+    used += widthOfGrapheme(segment)
+    if (used > width - 1) break
+    kept += segment
+  }
+  return width > 0 ? `${kept}…` : ''
+}
+
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const space = ' '.repeat(Math.max(0, width - widthOf(text)))
+  return align === 'left' ? text + space : space + text
+}
+
+/** Text of others on one line, without what could move the cursor, change colours or turn the direction of writing. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text)
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replaceAll(/[\p{Bidi_Control}]/gu, '')
+}
+
+function widthOfGrapheme(grapheme: string): number {
+  if (INVISIBLE.test(grapheme)) return 0
+  return WIDE.test(grapheme) ? 2 : 1
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'
+import { LABEL_LIMITS, labelProblem, parseLabels } from '../core/nodes/labels.ts'
+import { hostAndPort, type Address } from '../platform/address.ts'
+
+/** Types of options. Each takes the text of a flag or variable as well as the value a YAML file holds. */
+
+export const text = z.string().min(1, 'expected some text')
+
+/** On the command line the flag alone means true. */
+export const boolean: z.ZodType<boolean> = z.union(
+  [z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')],
+  { error: 'expected true or false' },
+)
+
+export function oneOf<const T extends readonly string[]>(values: T): z.ZodType<T[number]> {
+  return z.enum(values, { error: () => `expected one of ${values.join(', ')}` })
+}
+
+export function integer(min: number, max: number): z.ZodType<number> {
+  const expected = `expected a whole number from ${min} to ${max}`
+  return z
+    .union([z.number(), z.string().regex(/^\d+$/, expected).transform(Number)], { error: expected })
+    .refine((value) => Number.isInteger(value) && value >= min && value <= max, expected)
+}
+
+export const address: z.ZodType<Address> = z
+  .string({ error: 'expected host:port, such as 127.0.0.1:8080' })
+  .transform((value, context) => {
+    const parsed = hostAndPort(value)
+    if (parsed) return parsed
+    context.addIssue({ code: 'custom', message: 'expected host:port, such as 127.0.0.1:8080' })
+    return z.NEVER
+  })
+
+export const portRange: z.ZodType<{ from: number; to: number }> = z
+  .string({ error: 'expected two ports, such as 20000-29999' })
+  .transform((value, context) => {
+    const match = /^(\d{1,5})-(\d{1,5})$/.exec(value)
+    const range = { from: Number(match?.[1]), to: Number(match?.[2]) }
+    if (match && range.from >= 1 && range.from <= range.to && range.to <= 65_535) return range
+    context.addIssue({ code: 'custom', message: 'expected two ports, such as 20000-29999' })
+    return z.NEVER
+  })
+
+export function url(...protocols: string[]): z.ZodType<string> {
+  const expected = `expected a URL that begins with ${protocols.map((name) => `${name}://`).join(' or ')}`
+  const begins = new RegExp(`^(${protocols.join('|')})://`)
+  return z.string({ error: expected }).refine((value) => begins.test(value) && URL.canParse(value), expected)
+}
+
+/** Several URLs as text with commas between them, or as a list. */
+export function urls(...protocols: string[]): z.ZodType<string[]> {
+  const begins = protocols.map((name) => `${name}://`).join(' or ')
+  const expected = `expected URLs that begin with ${begins}, separated by commas`
+  const split = z.string().transform((value) => value.split(',').map((part) => part.trim()))
+  const list = z.union([split, z.array(z.string())], { error: expected })
+  return list
+    .transform((values) => values.filter((value) => value !== '').map((value) => value.replace(/\/+$/, '')))
+    .refine((values) => values.length > 0 && values.every((one) => url(...protocols).safeParse(one).success), expected)
+}
+
+/** Kept as written: a share means bytes only on a machine. */
+export const budget: z.ZodType<string> = z
+  .union([z.string(), z.number().transform(String)], { error: BUDGET_FORMS })
+  .refine((value) => parseBudget(value) !== undefined, BUDGET_FORMS)
+
+/** `k=v,k=v`, or a map; only a map can hold a value with a comma in it. */
+export const labels: z.ZodType<Record<string, string>> = z
+  .union(
+    [
+      z.string(),
+      z.record(z.string(), z.union([z.string(), z.number().transform(String), z.boolean().transform(String)])),
+    ],
+    {
+      error: 'expected labels as key=value,key=value',
+    },
+  )
+  .transform((value, context) => {
+    const result = typeof value === 'string' ? parseLabels(value) : checkLabels(value)
+    if (result.ok && Object.keys(result.labels).length <= LABEL_LIMITS.perNode) return result.labels
+    context.addIssue({
+      code: 'custom',
+      message: result.ok ? `a node may have ${LABEL_LIMITS.perNode} labels` : result.problem,
+    })
+    return z.NEVER
+  })
+
+function checkLabels(labels: Record<string, string>): ReturnType<typeof parseLabels> {
+  for (const [key, value] of Object.entries(labels)) {
+    const problem = labelProblem(key, value)
+    if (problem) return { ok: false, problem }
+  }
+  return { ok: true, labels }
+}

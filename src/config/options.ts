@@ -1,0 +1,211 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { logLevels } from '../platform/log.ts'
+import { address, boolean, budget, integer, labels, oneOf, portRange, text, url, urls } from './option-types.ts'
+
+export interface Option<T> {
+  type: z.ZodType<T>
+  /** What stands for the value in help texts. */
+  value: string
+  help: string
+  /** The default as a user would write it, or `undefined` for none. Computed, because some look at the machine. */
+  default: (env: Env) => string | undefined
+  /** Commands whose default is another. */
+  defaultIn?: Readonly<Record<string, string>>
+  /** The flag alone, without a value, means true. */
+  switch?: true
+  /** Never shown back: the value may hold a password. */
+  secret?: true
+}
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/**
+ * Every option there is, declared once. The name gives the rest: `bus_listen` is `--bus-listen` on the command line,
+ * `FLOTILLA_BUS_LISTEN` in the environment and `bus_listen` in flotilla.yaml.
+ */
+export const options = {
+  data: {
+    type: text,
+    value: 'folder',
+    help: 'Where keys, database and logs are kept; one instance per folder',
+    default: (env) => join(xdg(env, 'XDG_DATA_HOME', '.local/share'), 'flotilla'),
+  },
+  listen: {
+    type: address,
+    value: 'host:port',
+    help: 'Listener for the API, the dashboard and inference',
+    default: () => '127.0.0.1:8080',
+  },
+  bus_listen: {
+    type: address,
+    value: 'host:port',
+    help: 'Listener of the embedded bus; by default the host of --listen and port 4222 or the next free one',
+    default: () => undefined,
+  },
+  worker_listen: {
+    type: address,
+    value: 'host:port',
+    help: "Listener of the worker's data port; port 0 takes any free one",
+    default: () => '127.0.0.1:0',
+    defaultIn: { worker: '0.0.0.0:9090' },
+  },
+  advertise: {
+    type: address,
+    value: 'host:port',
+    help: 'Where gateways reach this worker, when that is not the address it registers from',
+    default: () => undefined,
+  },
+  engine_ports: {
+    type: portRange,
+    value: 'from-to',
+    help: 'Ports that engines are given, on loopback only',
+    default: () => '20000-29999',
+  },
+  database_url: {
+    type: url('postgres', 'postgresql'),
+    value: 'url',
+    help: 'PostgreSQL to keep the state in; without it an embedded database in the data folder',
+    default: () => undefined,
+    secret: true,
+  },
+  nats_url: {
+    type: url('nats', 'tls'),
+    value: 'url',
+    help: 'NATS server to use as the bus; without it an embedded one',
+    default: () => undefined,
+    secret: true,
+  },
+  nats_account_seed_file: {
+    type: text,
+    value: 'path',
+    help: 'File with the seed of the NATS account (or of a signing key, and the account below), so that every node gets a user of its own',
+    default: () => undefined,
+  },
+  join: {
+    type: urls('http', 'https'),
+    value: 'url,…',
+    help: 'Frontends of the cluster to join; the first that answers is taken',
+    default: () => undefined,
+  },
+  token: {
+    type: text,
+    value: 'token',
+    help: 'Join token; others on this machine can see it here, so prefer --token-file or FLOTILLA_TOKEN',
+    default: () => undefined,
+    secret: true,
+  },
+  token_file: { type: text, value: 'path', help: 'File that holds the join token', default: () => undefined },
+  node_name: { type: text, value: 'name', help: 'Name of this machine in the cluster', default: () => hostname() },
+  max_replicas_per_model: {
+    type: integer(1, 1000),
+    value: 'n',
+    help: 'Slots: how many replicas of one model this machine may run',
+    default: () => '1',
+  },
+  node_type: {
+    type: oneOf(['backend', 'agent']),
+    value: 'type',
+    help: 'backend runs replicas; agent takes part without running any',
+    default: () => 'backend',
+  },
+  node_labels: {
+    type: labels,
+    value: 'k=v,k=v',
+    help: 'Labels of this machine, for rules to select',
+    default: () => '',
+  },
+  vram_budget: {
+    type: budget,
+    value: 'size',
+    help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
+    default: () => undefined,
+  },
+  auto_approve: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Approve every node that joins with a valid token; for networks you trust',
+    default: () => 'false',
+    switch: true,
+  },
+  heartbeat_ms: {
+    type: integer(100, 600_000),
+    value: 'ms',
+    help: 'How often each node tells how it is',
+    default: () => '5000',
+  },
+  offline_after_ms: {
+    type: integer(100, 86_400_000),
+    value: 'ms',
+    help: 'A node that is silent for so long is offline',
+    default: () => '60000',
+  },
+  url: {
+    type: url('http', 'https'),
+    value: 'url',
+    help: 'Frontend of the cluster to talk to; by default the one that runs on this machine',
+    default: () => undefined,
+  },
+  key: {
+    type: text,
+    value: 'key',
+    help: 'Admin key; prefer FLOTILLA_KEY. By default the one in the data folder',
+    default: () => undefined,
+    secret: true,
+  },
+  json: {
+    type: boolean,
+    value: 'true|false',
+    help: "Print the API's JSON instead of text",
+    default: () => 'false',
+    switch: true,
+  },
+  ready_file: {
+    type: text,
+    value: 'path',
+    help: 'File to write once serving: JSON with url, bus and pid (of a worker: node and pid)',
+    default: () => undefined,
+  },
+  log_level: {
+    type: oneOf(logLevels),
+    value: 'level',
+    help: `How much to log: ${logLevels.join(', ')}`,
+    default: () => 'info',
+  },
+  log_format: {
+    type: oneOf(['auto', 'pretty', 'json']),
+    value: 'format',
+    help: 'auto is pretty on a terminal and JSON elsewhere',
+    default: () => 'auto',
+  },
+} as const satisfies Record<string, Option<unknown>>
+
+export type Options = typeof options
+export type OptionName = keyof Options
+
+/** An option with a default always has a value. */
+export type Config = {
+  [N in OptionName]: Options[N] extends { type: z.ZodType<infer T>; default: (env: Env) => infer D }
+    ? T | (undefined extends D ? (string extends D ? never : undefined) : never)
+    : never
+}
+
+/** The default as a user would write it: that of the command, where it has its own. */
+export function defaultOf(option: Option<unknown>, env: Env, command?: string): string | undefined {
+  return (command === undefined ? undefined : option.defaultIn?.[command]) ?? option.default(env)
+}
+
+export function flagOf(name: string): string {
+  return `--${name.replaceAll('_', '-')}`
+}
+
+export function variableOf(name: string): string {
+  return `FLOTILLA_${name.toUpperCase()}`
+}
+
+/** The XDG base folder of a kind, as its specification says: an unset or relative value is ignored. */
+export function xdg(env: Env, variable: string, fallback: string): string {
+  const set = env[variable]
+  return set?.startsWith('/') ? set : join(env['HOME'] ?? '/', fallback)
+}
