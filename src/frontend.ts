@@ -1,0 +1,30 @@
+import { banner } from './cli/banner.ts'
+import type { Config } from './config/options.ts'
+import { isLoopback, type Address } from './platform/address.ts'
+import { openDataFolder } from './platform/data-folder.ts'
+import { version } from './platform/version.ts'
+import { runRoles } from './run-roles.ts'
+import { announce, startFrontend } from './start-frontend.ts'
+
+/** `flotilla frontend`: control and gateway, for workers elsewhere to join. */
+export function runFrontend(config: Config): Promise<number> {
+  return runRoles(config, async (log, life) => {
+    const folder = openDataFolder(config.data)
+    life.own('data folder', () => folder.dispose())
+    const options = { config, folder, log, life }
+    const frontend = await startFrontend(options)
+    announce(frontend, options)
+    const colour = process.stdout.isTTY && !process.env['NO_COLOR']
+    const hint = joinHint(frontend.url, frontend.address, folder.file('join.token'))
+    return { banner: banner({ url: frontend.url, folder: folder.path, models: [], version, colour, hint }) }
+  })
+}
+
+/** How another machine joins. The token itself stays in its file. */
+function joinHint(url: string, address: Address, tokenFile: string): string {
+  const from = isLoopback(address.host)
+    ? `Only this machine can join: start with --listen 0.0.0.0:${address.port} to let others in.\n`
+    : ''
+  const join = address.host === '0.0.0.0' || address.host === '::' ? `http://<this machine>:${address.port}` : url
+  return `Join a machine:\n\n  flotilla worker --join ${join} --token-file <copy of ${tokenFile}>\n\n${from}`
+}

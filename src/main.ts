@@ -1,0 +1,64 @@
+import type { Command, Subcommand } from './cli/command.ts'
+import { commandHelp, generalHelp, subcommandHelp } from './cli/help.ts'
+import { parseArguments, type Invocation } from './cli/parse-arguments.ts'
+import { options, type Config, type OptionName } from './config/options.ts'
+import { findConfigFile, fromEnvironment, readConfigFile } from './config/sources.ts'
+import { toConfig } from './config/to-config.ts'
+import { AppError, messageOf } from './platform/errors.ts'
+import { version } from './platform/version.ts'
+
+/** Arguments → config → start the roles asked for → wait → dispose. */
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`flotilla: ${describe(error)}\n`)
+  process.exit(error instanceof AppError && error.code === 'usage' ? 2 : 1)
+}
+
+/** One clear line. What is nobody's mistake but ours is for us to read, so it comes with its stack only when asked for. */
+function describe(error: unknown): string {
+  if (error instanceof AppError) return error.message
+  if (process.env['FLOTILLA_LOG_LEVEL'] === 'debug' && error instanceof Error) return error.stack ?? error.message
+  return `something failed inside Flotilla: ${messageOf(error)}. FLOTILLA_LOG_LEVEL=debug shows more; please report it.`
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const parsed = parseArguments(args)
+  switch (parsed.kind) {
+    case 'version':
+      process.stdout.write(`${version}\n`)
+      return 0
+    case 'help':
+      process.stdout.write(helpText(parsed.command, parsed.subcommand))
+      return 0
+    case 'run':
+      return run(parsed, await loadConfig(parsed))
+  }
+}
+
+function helpText(command: Command | undefined, subcommand: Subcommand | undefined): string {
+  if (!command) return generalHelp()
+  return subcommand ? subcommandHelp(command, subcommand) : commandHelp(command, process.env)
+}
+
+/** Each command is loaded only now: help and mistakes answer at once. */
+async function run(invocation: Invocation, config: Config): Promise<number> {
+  switch (invocation.command.name) {
+    case 'up':
+      return (await import('./up.ts')).runUp(config)
+    case 'frontend':
+      return (await import('./frontend.ts')).runFrontend(config)
+    case 'worker':
+      return (await import('./join.ts')).runWorker(config)
+    default:
+      return (await import('./cli/run-client.ts')).runClient(invocation, config)
+  }
+}
+
+async function loadConfig({ command, flags, configFile }: Invocation): Promise<Config> {
+  const { env } = process
+  const path = findConfigFile(configFile, env, process.cwd())
+  const file = path === undefined ? undefined : await readConfigFile(path)
+  const environment = fromEnvironment(env, Object.keys(options) as OptionName[])
+  return toConfig({ flags, environment, file, env, command: command.name })
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { permissionsFor, type BusRole } from './api/bus/subjects.ts'
+import { startBroker, type Broker, type BrokerEvent } from './bus/broker/broker.ts'
+import type { BusDeps } from './bus/bus.ts'
+import { newSeed, publicKeyOf } from './bus/nkey.ts'
+import { mintUserJwt, readAccount, type Signer } from './bus/user-jwt.ts'
+import { busUrlFor, type Peer } from './bus-reach.ts'
+import { formatAddress, hostAndPort, reachableAddress, type Address } from './platform/address.ts'
+import { AppError, messageOf } from './platform/errors.ts'
+import { listenError } from './platform/http.ts'
+import type { Logger } from './platform/log.ts'
+
+/** The bus of a frontend: the embedded broker, or somebody's NATS. */
+export interface MessageBus {
+  /** Where it is, seen from this machine; without credentials. */
+  url: string
+  /** What a role of this process connects with. */
+  client(role: BusRole): Omit<BusDeps, 'log'>
+  /** Where a node finds it. Throws when it could not be reached from there at all. */
+  urlFor(peer: Peer): string
+  /** What an approved node shows besides its key, if anything. */
+  jwtFor(node: BusNode): string | null
+  /** Lets an approved node on, confined to its own subjects. */
+  admit(node: BusNode): void
+  /** Cuts a removed node off. */
+  expel(node: BusNode): void
+  dispose(): Promise<void>
+}
+
+export interface BusNode {
+  nodeId: string
+  publicKey: string
+}
+
+export interface MessageBusOptions {
+  natsUrl: string | undefined
+  /** Signs the users of a NATS server with accounts. */
+  accountSeedFile: string | undefined
+  /** What was asked for; without it, the default port or the next free one on `defaultHost`. */
+  listen: Address | undefined
+  defaultHost: string
+  /** Nodes that are approved already: they may come back before anything else has started. */
+  approved: readonly BusNode[]
+}
+
+const DEFAULT_PORT = 4222
+const PORTS_TO_TRY = 20
+/** A node that was removed, and a key that was stolen, are let in for no longer than this. Renewed well before its end. */
+const JWT_LIFE_MS = 60 * 60_000
+
+export async function openMessageBus(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
+  const { natsUrl, accountSeedFile } = options
+  if (natsUrl === undefined) return embedded(options, log)
+  if (accountSeedFile !== undefined) return accounts(natsUrl, readSeedFile(accountSeedFile))
+  log.warn(
+    'The NATS server is used without accounts: any node can pass itself off as another. --nats-account-seed-file confines each to its own subjects.',
+  )
+  return shared(natsUrl)
+}
+
+async function embedded(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
+  const users = options.approved.map(userOf)
+  const broker = await startOnFreePort(options, users, (event) => log.debug(event, 'bus'))
+  const listen = { host: broker.host, port: broker.port }
+  const url = `nats://${formatAddress(reachableAddress(listen))}`
+  const reach = { protocol: 'nats:', listen, flag: `--bus-listen 0.0.0.0:${broker.port}` }
+  return {
+    url,
+    client(role) {
+      // The roles in this process need no key that outlives it.
+      const seed = newSeed()
+      const clientId = randomUUID()
+      broker.setUser(publicKeyOf(seed), permissionsFor(role, clientId))
+      return { address: { url, seed }, role, clientId }
+    },
+    urlFor: (peer) => busUrlFor(peer, reach),
+    jwtFor: () => null,
+    admit(node) {
+      const { publicKey, permissions } = userOf(node)
+      broker.setUser(publicKey, permissions)
+    },
+    expel: ({ publicKey }) => broker.removeUser(publicKey),
+    dispose: () => broker.dispose(),
+  }
+}
+
+/** A NATS server with accounts: nobody is listed there, each user shows a JWT that we have signed. */
+function accounts(natsUrl: string, signer: Signer): MessageBus {
+  const reach = reachOf(natsUrl)
+  const mint = (publicKey: string, role: BusRole, clientId: string): string => {
+    const user = { publicKey, name: `flotilla ${role} ${clientId}`, lifeMs: JWT_LIFE_MS }
+    return mintUserJwt(signer, { ...user, permissions: permissionsFor(role, clientId) }, Date.now())
+  }
+  return {
+    url: urlOf(reach),
+    client(role) {
+      const seed = newSeed()
+      const clientId = randomUUID()
+      return {
+        address: { url: urlOf(reach), seed, jwt: () => mint(publicKeyOf(seed), role, clientId) },
+        role,
+        clientId,
+      }
+    },
+    urlFor: (peer) => busUrlFor(peer, reach),
+    jwtFor: ({ nodeId, publicKey }) => mint(publicKey, 'node', nodeId),
+    admit() {},
+    // Its JWT cannot be called back with the account's key alone; it ends within the hour.
+    expel() {},
+    dispose: async () => {},
+  }
+}
+
+/** A NATS server whose users, if it has any, are its operator's business. */
+function shared(natsUrl: string): MessageBus {
+  const reach = reachOf(natsUrl)
+  return {
+    url: urlOf(reach),
+    client: (role) => ({ address: { url: natsUrl }, role, clientId: randomUUID() }),
+    urlFor: (peer) => busUrlFor(peer, reach),
+    jwtFor: () => null,
+    admit() {},
+    expel() {},
+    dispose: async () => {},
+  }
+}
+
+type Reach = Parameters<typeof busUrlFor>[1]
+
+function reachOf(natsUrl: string): Reach {
+  const { protocol, host } = new URL(natsUrl)
+  const listen = hostAndPort(host, DEFAULT_PORT)
+  if (!listen) throw new AppError('usage', '--nats-url: expected a URL such as nats://host:4222.')
+  return { protocol, listen, flag: '--nats-url and an address that they can reach' }
+}
+
+function urlOf({ protocol, listen }: Reach): string {
+  return `${protocol}//${formatAddress(listen)}`
+}
+
+function userOf({ nodeId, publicKey }: BusNode): { publicKey: string; permissions: ReturnType<typeof permissionsFor> } {
+  return { publicKey, permissions: permissionsFor('node', nodeId) }
+}
+
+function readSeedFile(file: string): Signer {
+  try {
+    return readAccount(readFileSync(file, 'utf8'), file)
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('usage', `Cannot read the seed of the NATS account: ${messageOf(error)}.`, { cause: error })
+  }
+}
+
+/** A port that was asked for must be had; the default moves on to the next free one. */
+async function startOnFreePort(
+  { listen, defaultHost }: MessageBusOptions,
+  users: ReturnType<typeof userOf>[],
+  onEvent: (event: BrokerEvent) => void,
+): Promise<Broker> {
+  for (let i = 0; ; i += 1) {
+    const address = listen ?? { host: defaultHost, port: DEFAULT_PORT + i }
+    try {
+      return await startBroker({ ...address, users, onEvent })
+    } catch (error) {
+      const inUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      if (inUse && !listen && i < PORTS_TO_TRY) continue
+      throw error instanceof AppError ? error : listenError(error as Error, address, 'the bus', '--bus-listen')
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { Config } from './config/options.ts'
+import { systemClock as clock } from './platform/clock.ts'
+import { messageOf } from './platform/errors.ts'
+import { Lifetime } from './platform/lifetime.ts'
+import { createLogger, type Logger } from './platform/log.ts'
+import { untilSignal } from './platform/signals.ts'
+
+/** How long everything may take to stop. */
+const STOP_WITHIN_MS = 60_000
+/** What then still keeps the process alive, a call to a frontend that does not answer, say, has no say any more. */
+const LINGER_MS = 500
+
+export interface Running {
+  /** For a person: printed once everything serves. */
+  banner?: string
+  /** Ends the process by itself, with this exit code and these last words. */
+  over?: Promise<Ending>
+}
+
+export interface Ending {
+  code: number
+  message: string
+}
+
+/** Starts what a command is for and keeps it going until a signal or its own end; then stops it, newest first. */
+export async function runRoles(
+  config: Config,
+  start: (log: Logger, life: Lifetime) => Promise<Running>,
+): Promise<number> {
+  const log = await createLogger({ level: config.log_level, format: config.log_format })
+  const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'stopping'))
+  const signal = untilSignal()
+  // The state is in the store and engines end with this process: stopping is safe, going on with a broken one is not.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'stopping: something failed inside Flotilla')
+    process.exit(1)
+  })
+  let ending: Ending | undefined
+  try {
+    const running = await Promise.race([start(log, life), signal])
+    if (typeof running === 'object') {
+      if (running.banner) process.stdout.write(running.banner)
+      const end = await Promise.race([signal, ...(running.over ? [running.over] : [])])
+      if (typeof end === 'object') ending = end
+      else log.info('stopping')
+    }
+  } finally {
+    await life.end(STOP_WITHIN_MS)
+    setTimeout(() => process.exit(), LINGER_MS).unref()
+  }
+  if (ending) process.stderr.write(`flotilla: ${ending.message}\n`)
+  return ending?.code ?? 0
+}

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { connectBus } from './bus/bus.ts'
+import { peerOf } from './bus-reach.ts'
+import type { Config } from './config/options.ts'
+import { adminApi } from './control/admin-api.ts'
+import { ensureDefaultToken } from './control/api/tokens.ts'
+import { startEventFeed } from './control/event-feed.ts'
+import { startControl } from './control/start-control.ts'
+import { frontDoor } from './front-door.ts'
+import { startGateway, type Gateway } from './gateway/start-gateway.ts'
+import { openMessageBus, type MessageBus } from './message-bus.ts'
+import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
+import { systemClock as clock } from './platform/clock.ts'
+import type { DataFolder } from './platform/data-folder.ts'
+import type { Check } from './platform/health.ts'
+import { pathOf, startHttpServer, type Handler } from './platform/http.ts'
+import type { Dispose, Lifetime } from './platform/lifetime.ts'
+import type { Logger } from './platform/log.ts'
+import { newSecret, readOrCreateSecret } from './platform/secrets.ts'
+import { agreeOn } from './store/cluster-facts.ts'
+import { openDatabase, type Database } from './store/database.ts'
+import { listNodes } from './store/nodes.ts'
+
+/** How long running requests get to finish. */
+const REQUEST_GRACE_MS = 30_000
+/** Missed heartbeats until a node counts as unreachable. */
+const MISSED_HEARTBEATS = 3
+
+export interface FrontendOptions {
+  config: Config
+  folder: DataFolder
+  log: Logger
+  life: Lifetime
+  /** Nodes that need no approval: the worker inside this very program. */
+  isOurs?: (publicKey: string) => boolean
+  /** Stopped after control, so that control does not replace what this stops, and before what it stands on. */
+  alongside?: { name: string; dispose: Dispose }
+  checks?: Record<string, Check>
+  /** Before control takes its first turn. */
+  prepare?: (db: Database) => Promise<void>
+}
+
+export interface Frontend {
+  /** Where a client on this machine reaches it, and where it listens. */
+  url: string
+  address: Address
+  bus: MessageBus
+  db: Database
+  gateway: Gateway
+  joinToken: () => string
+}
+
+/** Control and gateway behind one listener, on a store and a bus. */
+export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
+  const { config, folder, log, life } = options
+  const secrets = loadSecrets(folder)
+
+  // The port is taken first: a port in use is the likeliest mistake, and nothing has been touched yet.
+  let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
+  const server = await startHttpServer({
+    listen: config.listen,
+    purpose: 'the API',
+    flag: '--listen',
+    handler: (request, response) => handler(request, response),
+    log,
+  })
+  life.own('http', () => server.dispose(0))
+
+  const db = await openDatabase(
+    config.database_url ? { url: config.database_url } : { file: folder.file('flotilla.db') },
+  )
+  life.own('store', () => db.close())
+  const messageBus = await openMessageBus(
+    {
+      natsUrl: config.nats_url,
+      accountSeedFile: config.nats_account_seed_file,
+      listen: config.bus_listen,
+      defaultHost: config.listen.host,
+      approved: await listApproved(db),
+    },
+    log,
+  )
+  life.own('bus', () => messageBus.dispose())
+  const controlBus = await connectBus({ ...messageBus.client('control'), log })
+  life.own('control bus', () => controlBus.dispose())
+  const gatewayBus = await connectBus({ ...messageBus.client('gateway'), log })
+  life.own('gateway bus', () => gatewayBus.dispose())
+
+  await ensureDefaultToken(db, secrets.joinToken)
+  await options.prepare?.(db)
+  const events = startEventFeed({ db, clock, log })
+  const { alongside } = options
+  if (alongside) life.own(alongside.name, alongside.dispose)
+  const { owner, adminKey } = secrets
+  // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
+  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
+  const liveness = livenessOf(config)
+  const control = startControl({ db, bus: controlBus, clock, log, owner, clusterSecret, liveness, events })
+  life.own('control', () => control.dispose())
+  const gateway = startGateway(gatewayBus, clock, log)
+  life.own('gateway', () => gateway.dispose())
+
+  const api = adminApi({
+    db,
+    bus: controlBus,
+    events,
+    log,
+    nowMs: () => clock.nowMs(),
+    adminKey,
+    clusterSecret,
+    heartbeatPeriodMs: config.heartbeat_ms,
+    autoApprove: config.auto_approve,
+    approves: options.isOurs ?? (() => false),
+    // The bus has the address under which that very node reaches it.
+    credentialsFor: (nodeId, publicKey, request) => ({
+      bus_url: messageBus.urlFor(peerOf(request)),
+      bus_jwt: messageBus.jwtFor({ nodeId, publicKey }),
+    }),
+    onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
+    onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
+    defaultToken: () => secrets.joinToken,
+    replaceDefaultToken(token) {
+      writeWhole(folder.file('join.token'), `${token}\n`)
+      secrets.joinToken = token
+    },
+    onChange: () => control.wake(),
+  })
+  const checks: Record<string, Check> = {
+    control: () => control.problem(),
+    gateway: () => gateway.problem(),
+    bus: () => (controlBus.isConnected() ? undefined : 'not connected'),
+    ...options.checks,
+  }
+  const notes = { frozen: () => control.frozen().join(', ') || undefined }
+  const admin = refuseOutOfReach(messageBus, api)
+  handler = frontDoor({ inference: gateway.handler, admin, adminKey, checks, notes })
+  life.own('running requests', () => server.dispose(REQUEST_GRACE_MS))
+  life.own('event streams', () => events.dispose())
+  const { address } = server
+  const url = `http://${formatAddress(reachableAddress(address))}`
+  return { url, address, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }
+}
+
+/** A node that will never reach the bus had better hear it when it joins than when it is approved. */
+function refuseOutOfReach(bus: MessageBus, api: Handler): Handler {
+  return (request, response) => {
+    if (pathOf(request) === '/api/node/register') bus.urlFor(peerOf(request))
+    return api(request, response)
+  }
+}
+
+interface Secrets {
+  adminKey: string
+  joinToken: string
+  clusterSecret: string
+  owner: string
+}
+
+function loadSecrets(folder: DataFolder): Secrets {
+  return {
+    adminKey: readOrCreateSecret(folder.file('admin.key'), () => newSecret('fla')),
+    joinToken: readOrCreateSecret(folder.file('join.token'), () => newSecret('flj')),
+    clusterSecret: readOrCreateSecret(folder.file('cluster.secret'), () => newSecret('flc')),
+    owner: readOrCreateSecret(folder.file('frontend.id'), randomUUID),
+  }
+}
+
+async function listApproved(db: Database): Promise<{ nodeId: string; publicKey: string }[]> {
+  const approved = (await listNodes(db)).filter((node) => node.approved_at !== null)
+  return approved.map((node) => ({ nodeId: node.id, publicKey: node.public_key }))
+}
+
+function livenessOf({ heartbeat_ms: periodMs, offline_after_ms: offlineAfterMs }: Config) {
+  return { unreachableAfterMs: Math.min(MISSED_HEARTBEATS * periodMs, offlineAfterMs), offlineAfterMs }
+}
+
+/** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
+export function announce({ url, address, bus }: Frontend, { config, folder, life }: FrontendOptions): void {
+  const files = [{ path: folder.file('endpoint.json'), content: { url, listen: formatAddress(address) } as object }]
+  if (config.ready_file) files.push({ path: config.ready_file, content: { url, bus: bus.url, pid: process.pid } })
+  for (const { path, content } of files) {
+    writeWhole(path, `${JSON.stringify(content)}\n`)
+    life.own(path, () => rmSync(path, { force: true }))
+  }
+}
+
+/** Nobody ever reads half of it. */
+function writeWhole(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}`
+  writeFileSync(temporary, text, { mode: 0o600 })
+  renameSync(temporary, path)
+}
