@@ -1,0 +1,36 @@
+import type { Cluster } from '../cluster.ts'
+import type { Check } from './check.ts'
+
+/** The longest answer is shorter than this. */
+const ANSWERED_WITHIN_MS = 60_000
+
+/** Invariant 5: in-flight returns to 0 when traffic stops, whoever crashed; looked at once per event of the quiet time. */
+export function inFlightCheck(quietSinceMs: () => number | undefined): Check {
+  return {
+    name: 'in-flight (invariant 5)',
+    look(cluster) {
+      const sinceMs = quietSinceMs()
+      if (sinceMs === undefined || cluster.ground.queue.nowMs < sinceMs + ANSWERED_WITHIN_MS) return undefined
+      return atGateways(cluster) ?? atWorkers(cluster)
+    },
+  }
+}
+
+function atGateways({ gateways }: Cluster): string | undefined {
+  for (const { name, table, used } of gateways) {
+    for (const route of used.values()) {
+      const { inFlight } = table.loadOf(route)
+      if (inFlight !== 0) return `${name} still counts ${inFlight} requests at ${route.replicaId}`
+    }
+  }
+  return undefined
+}
+
+function atWorkers({ machines }: Cluster): string | undefined {
+  for (const { id, worker } of machines) {
+    for (const { spec, inFlight } of worker?.supervisor.all() ?? []) {
+      if (inFlight !== 0) return `${id} still counts ${inFlight} requests at ${spec.id}`
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,123 @@
+import type { RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
+import type { Route } from '../src/core/routing/table.ts'
+import { defaultTiming, requestMs } from '../src/engines/sim/timing.ts'
+import { LiveTable } from '../src/gateway/routing-table.ts'
+import type { Ground } from './ground.ts'
+import { GATEWAY_CHECK_PERIOD_MS, MOST_TRIES, SNAPSHOT_TIMEOUT_MS } from './limits.ts'
+import type { Answer } from './replica.ts'
+import type { SimWorker } from './worker.ts'
+
+export interface GatewayDeps extends Ground {
+  name: string
+  findWorker: (nodeId: string) => SimWorker | undefined
+  askSnapshot: (reply: (snapshot: RoutingSnapshotMessage) => void) => void
+}
+
+export interface OpenRequest {
+  modelName: string
+  startedMs: number
+  tried: Set<string>
+}
+
+/** The real routing table, fed over the simulated bus, and the way of a request as in src/gateway/inference.ts. */
+export class SimGateway {
+  readonly table = new LiveTable()
+  /** In order of their start. */
+  readonly open = new Set<OpenRequest>()
+  /** Every replica that a request was ever sent to: whose counts must come back to 0. */
+  readonly used = new Map<string, Route>()
+  readonly name: string
+  readonly #deps: GatewayDeps
+  #isAsking = false
+  #isWanted = false
+
+  constructor(deps: GatewayDeps) {
+    this.#deps = deps
+    this.name = deps.name
+    this.#refresh()
+  }
+
+  hearDelta(delta: RoutingDeltaMessage): void {
+    if (!this.table.apply(delta)) this.#refresh()
+  }
+
+  request(modelName: string): void {
+    const { counts, queue } = this.#deps
+    counts.accepted += 1
+    const request: OpenRequest = { modelName, startedMs: queue.nowMs, tried: new Set() }
+    this.open.add(request)
+    this.#try(request)
+  }
+
+  /** Asks until somebody who leads answers; once more if a delta did not fit meanwhile. */
+  #refresh(): void {
+    this.#isWanted = true
+    if (this.#isAsking) return
+    this.#isWanted = false
+    this.#isAsking = true
+    const { queue, askSnapshot } = this.#deps
+    let isOpen = true
+    const again = (): void => {
+      this.#isAsking = false
+      if (this.#isWanted) this.#refresh()
+    }
+    askSnapshot((snapshot) => {
+      if (!isOpen) return
+      isOpen = false
+      this.table.replace(snapshot)
+      again()
+    })
+    queue.after(SNAPSHOT_TIMEOUT_MS, () => {
+      if (!isOpen) return
+      isOpen = false
+      this.#isWanted = true
+      queue.after(GATEWAY_CHECK_PERIOD_MS, again)
+    })
+  }
+
+  /** The best replica, then the next best for as long as nothing has reached the client. */
+  #try(request: OpenRequest): void {
+    const { parts, queue, random, findWorker } = this.#deps
+    const candidates = this.table.routesOf(request.modelName).filter((route) => !request.tried.has(route.replicaId))
+    const route = parts.pick(candidates, (candidate) => this.table.loadOf(candidate))
+    if (!route || request.tried.size >= MOST_TRIES) return this.#end(request, 'refused')
+    request.tried.add(route.replicaId)
+    this.used.set(route.replicaId, route)
+    const done = this.table.begin(route, queue.nowMs)
+    queue.after(random.between(1, 3), () => {
+      const replica = findWorker(route.nodeId)?.supervisor.find(route.replicaId)
+      if (replica?.spec.generation !== route.generation || replica.state !== 'ready' || !replica.hasProcess) {
+        if (!parts.broken.has('refusals stay in flight')) done()
+        return this.#retry(request, route)
+      }
+      replica.serve(this.#durationMs(), (answer) => {
+        done()
+        this.#onAnswer(request, route, answer)
+      })
+    })
+  }
+
+  #onAnswer(request: OpenRequest, route: Route, answer: Answer): void {
+    if (answer === 'served') return this.#end(request, 'served')
+    if (answer === 'unreachable') return this.#retry(request, route)
+    this.#deps.trace.add(this.name, `an answer of ${route.replicaId} broke off`)
+    this.#end(request, 'brokenOff')
+  }
+
+  #retry(request: OpenRequest, route: Route): void {
+    this.#deps.counts.retried += 1
+    this.#deps.trace.add(this.name, `${route.replicaId} on ${route.nodeId} cannot be reached`)
+    if (!this.#deps.parts.broken.has('a death ends the request')) this.#try(request)
+  }
+
+  #end(request: OpenRequest, how: 'served' | 'refused' | 'brokenOff'): void {
+    this.open.delete(request)
+    this.#deps.counts[how] += 1
+  }
+
+  #durationMs(): number {
+    const { random } = this.#deps
+    const tokens = { promptTokens: random.between(10, 4000), cachedTokens: 0 }
+    return requestMs(defaultTiming, { ...tokens, completionTokens: random.between(1, 400) })
+  }
+}

@@ -1,0 +1,39 @@
+import { RoutingFeed } from '../src/control/routing-feed.ts'
+import { judgeHeartbeat } from '../src/core/lifecycle/judge-heartbeat.ts'
+import { checkPlan } from '../src/core/reconcile/check-plan.ts'
+import { reconcile } from '../src/core/reconcile/reconcile.ts'
+import { pick } from '../src/core/routing/pick.ts'
+
+/** What the simulator takes from the real program. The tests replace single parts by broken ones and see them caught. */
+export interface Parts {
+  reconcile: typeof reconcile
+  checkPlan: typeof checkPlan
+  judgeHeartbeat: typeof judgeHeartbeat
+  pick: typeof pick
+  newFeed: () => Pick<RoutingFeed, 'update' | 'snapshot'>
+  /** Ways in which the model itself can be made to misbehave; none outside of tests. */
+  broken: ReadonlySet<Breakage>
+}
+
+/** Each with the reason why somebody might write it. The tests show that every one of them is caught. */
+export const breakages = {
+  'writes are not fenced': 'the epoch of a lease is not looked at when its owner writes',
+  'epochs do not grow': 'a lease that changes hands keeps its epoch',
+  'stop does nothing': 'a worker that is told to stop says yes and does nothing',
+  'keys are not in order': 'a replica starts while the last one of its key still stops',
+  'exits go unnoticed': 'a worker does not see that an engine died',
+  'refusals stay in flight': 'a gateway keeps the count of a request that was refused',
+  'a death ends the request': 'a gateway does not try another replica',
+  'failed rows keep the old number': 'a failed row waits for a heartbeat of the boot before',
+  'deaf leaders judge': 'silence counts also while no leader was there to hear',
+} as const
+export type Breakage = keyof typeof breakages
+
+export const realParts: Parts = {
+  reconcile,
+  checkPlan,
+  judgeHeartbeat,
+  pick,
+  newFeed: () => new RoutingFeed('the secret of a simulated cluster'),
+  broken: new Set(),
+}

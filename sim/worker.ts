@@ -1,0 +1,99 @@
+import type { HeartbeatMessage, ReplicaStartMessage } from '../src/api/bus/messages.ts'
+import type { Ground } from './ground.ts'
+import { HEARTBEAT_PERIOD_MS } from './limits.ts'
+import { Supervisor } from './supervisor.ts'
+
+export interface WorkerDeps extends Ground {
+  nodeId: string
+  bootId: string
+  isBroken: (modelName: string) => boolean
+  /** Registers at a frontend; false when none answers. */
+  register: () => boolean
+  publish: (nodeId: string, heartbeat: HeartbeatMessage) => void
+  onProcesses: () => void
+}
+
+const REGISTER_AGAIN_MS = 2000
+
+const NO_HARDWARE = {
+  gpu_vendor: null,
+  devices: [],
+  total_ram: 0,
+  available_ram: 0,
+  total_disk: 0,
+  available_disk: 0,
+}
+
+/** One boot of a node: registers, then tells what it runs and does as it is told. It ends by being killed. */
+export class SimWorker {
+  readonly supervisor: Supervisor
+  isJoined = false
+  readonly #deps: WorkerDeps
+  #isAlive = true
+  #seq = 0
+  #beat = 0
+
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps
+    const { nodeId, parts, trace, queue, random, engines, counts } = deps
+    this.supervisor = new Supervisor({
+      queue,
+      random,
+      engines,
+      counts,
+      broken: parts.broken,
+      isBroken: deps.isBroken,
+      say: (what) => trace.add(nodeId, what),
+      onChange: () => {
+        deps.onProcesses()
+        this.#beatAfter(0)
+      },
+    })
+    this.#join()
+  }
+
+  kill(): void {
+    this.#isAlive = false
+    for (const replica of this.supervisor.all()) replica.vanish()
+    this.#deps.onProcesses()
+  }
+
+  /** Replies when it accepts or refuses; silent while it is not on the bus. */
+  obeyStart(spec: ReplicaStartMessage, reply: (answer: { knownFromSeq: number } | 'conflict') => void): void {
+    if (!this.#isAlive || !this.isJoined) return
+    const accepted = this.supervisor.start(spec)
+    reply(accepted ? { knownFromSeq: this.#seq + 1 } : 'conflict')
+  }
+
+  obeyStop(id: string, generation: number, reply: () => void): void {
+    if (!this.#isAlive || !this.isJoined) return
+    this.supervisor.stop(id, generation)
+    reply()
+  }
+
+  #join(): void {
+    const { queue, random, trace, nodeId, bootId, register } = this.#deps
+    if (!this.#isAlive) return
+    if (!register()) return queue.after(REGISTER_AGAIN_MS, () => this.#join())
+    trace.add(nodeId, `registered as ${bootId}`)
+    queue.after(random.between(20, 300), () => {
+      this.isJoined = true
+      this.#beatAfter(0)
+    })
+  }
+
+  /** The next heartbeat: at once after a change, else when the period is over. Only the last one asked for is sent. */
+  #beatAfter(delayMs: number): void {
+    this.#beat += 1
+    const beat = this.#beat
+    this.#deps.queue.after(delayMs, () => {
+      if (!this.#isAlive || !this.isJoined || beat !== this.#beat) return
+      this.#seq += 1
+      const replicas = this.supervisor.report()
+      const { nodeId, bootId, counts, publish } = this.#deps
+      counts.heartbeats += 1
+      publish(nodeId, { boot_id: bootId, seq: this.#seq, replicas, ...NO_HARDWARE })
+      this.#beatAfter(HEARTBEAT_PERIOD_MS)
+    })
+  }
+}
