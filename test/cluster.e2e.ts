@@ -1,0 +1,378 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { NodeView, ReplicaView } from '../src/api/admin/schemas.ts'
+import {
+  startFrontend,
+  startWorkerProcess,
+  type Flotilla,
+  type WorkerProcess,
+  type WorkerProcessOptions,
+} from '../src/testing/flotilla.ts'
+import { natsAccounts } from '../src/testing/nats-accounts.ts'
+import { startNatsServer } from '../src/testing/nats-server.ts'
+import { createTestDatabase } from '../src/testing/postgres.ts'
+import { tempFolder } from '../src/testing/temp-folder.ts'
+import { isAlive, until } from '../src/testing/until.ts'
+
+/** A frontend and its workers as processes of their own, each with a data folder of its own. */
+
+interface Ground {
+  args: string[]
+  /** Rows of the store, read behind Flotilla's back. */
+  rows(data: string, sql: string): Promise<unknown[]>
+}
+
+async function onEmbedded(): Promise<Ground> {
+  return {
+    args: [],
+    async rows(data, sql) {
+      const db = new DatabaseSync(join(data, 'flotilla.db'), { readOnly: true })
+      try {
+        return db.prepare(sql).all()
+      } finally {
+        db.close()
+      }
+    },
+  }
+}
+
+async function onServers(): Promise<Ground> {
+  const database = await createTestDatabase()
+  onTestFinished(() => database.drop())
+  const accounts = natsAccounts()
+  const nats = await startNatsServer({ accounts })
+  onTestFinished(() => nats.stop())
+  const seedFile = join(tempFolder(), 'account.seed')
+  writeFileSync(seedFile, `${accounts.seed}\n`, { mode: 0o600 })
+  return {
+    args: ['--database-url', database.url, '--nats-url', nats.url, '--nats-account-seed-file', seedFile],
+    rows: (_data, sql) => database.run(sql),
+  }
+}
+
+/** Short, so that a dead node is noticed within a test; long enough for a busy machine. */
+const PACE = ['--heartbeat-ms', '300', '--offline-after-ms', '3000']
+let workersStarted = 0
+
+class Cluster {
+  frontend: Flotilla
+  readonly ground: Ground
+  readonly #args: string[]
+
+  constructor(frontend: Flotilla, ground: Ground, args: string[]) {
+    this.frontend = frontend
+    this.ground = ground
+    this.#args = args
+  }
+
+  worker(name: string, options: Partial<WorkerProcessOptions> = {}): WorkerProcess {
+    const from = 23_000 + (workersStarted++ % 50) * 100
+    const { args = [], ...rest } = options
+    return startWorkerProcess({
+      join: this.frontend.url,
+      ...(rest.token === undefined ? { tokenFile: join(this.frontend.data, 'join.token') } : {}),
+      name,
+      ...rest,
+      args: ['--engine-ports', `${from}-${from + 99}`, ...args],
+    })
+  }
+
+  /** Starts workers and waits until they take part. */
+  async members(...names: string[]): Promise<WorkerProcess[]> {
+    const workers = names.map((name) => this.worker(name))
+    for (const name of names) await this.isHealthy(name)
+    return workers
+  }
+
+  async model(name: string, replicas: number, options: object = { ttft_ms: 0, tokens_per_s: 0 }): Promise<void> {
+    await this.ask('POST', '/api/models', { name, engine: 'sim', options })
+    await this.ask('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: replicas })
+    await until(async () => (await this.ready(name)).length === replicas)
+    await until(() => this.answers(name))
+  }
+
+  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.frontend.admin(method, path, body)
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+
+  async node(name: string): Promise<NodeView | undefined> {
+    return (await this.ask<NodeView[]>('GET', '/api/nodes')).find((node) => node.name === name)
+  }
+
+  isHealthy(name: string): Promise<void> {
+    return this.has(name, 'healthy')
+  }
+
+  has(name: string, status: NodeView['status']): Promise<void> {
+    return until(async () => (await this.node(name))?.status === status)
+  }
+
+  async ready(model: string): Promise<ReplicaView[]> {
+    const all = await this.ask<ReplicaView[]>('GET', '/api/replicas')
+    return all.filter((replica) => replica.model_name === model && replica.state === 'ready')
+  }
+
+  /** Where the replicas of a model are, by the names of their nodes. */
+  async places(model: string): Promise<string[]> {
+    const nodes = await this.ask<NodeView[]>('GET', '/api/nodes')
+    const names = (await this.ready(model)).map(({ node_id }) => nodes.find(({ id }) => id === node_id)!.name)
+    return names.toSorted()
+  }
+
+  async answers(model: string): Promise<boolean> {
+    const response = await this.chat(model)
+    return response.ok && (await response.text()).includes('[DONE]')
+  }
+
+  chat(model: string): Promise<Response> {
+    const messages = [{ role: 'user', content: 'Hello' }]
+    return fetch(`${this.frontend.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, stream: true, max_tokens: 60, messages }),
+    })
+  }
+
+  /** The frontend again, after it was killed: the same address and data folder. */
+  async restart(): Promise<void> {
+    const { data, url } = this.frontend
+    this.frontend = await startFrontend({ data, listen: new URL(url).host, args: this.#args })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The engine processes that a worker has started. */
+function enginesOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+}
+
+const SLOW = { ttft_ms: 0, tokens_per_s: 20 }
+
+describe.each([
+  ['SQLite and the embedded bus', onEmbedded],
+  ['PostgreSQL and a NATS server with accounts', onServers],
+])('a cluster on %s', (_, prepare) => {
+  async function aCluster(...args: string[]): Promise<Cluster> {
+    const ground = await prepare()
+    const all = [...ground.args, ...PACE, ...args]
+    const frontend = await startFrontend({ listen: `127.0.0.1:${await freePort()}`, args: all })
+    return new Cluster(frontend, ground, all)
+  }
+
+  test('nodes wait for approval, and then run replicas that answer', async () => {
+    const cluster = await aCluster()
+    const names = ['a', 'b', 'c']
+    const workers = names.map((name) => cluster.worker(name, { args: ['--node-labels', `place=${name} 架,zone=1`] }))
+    for (const name of names) await cluster.has(name, 'pending')
+    await cluster.ask('POST', '/api/models', { name: 'm', engine: 'sim', options: { ttft_ms: 0, tokens_per_s: 0 } })
+    await cluster.ask('POST', '/api/nodes/scheduling', { model_name: 'm', min_replicas: 3 })
+    for (const worker of workers) {
+      await until(() => worker.stderr().includes(`flotilla nodes approve ${worker.name}`))
+    }
+    expect(await cluster.ask('GET', '/api/replicas')).toEqual([])
+
+    for (const name of names) {
+      const { id, labels } = (await cluster.node(name))!
+      expect(labels).toMatchObject({ place: `${name} 架`, zone: '1', 'node.name': name })
+      await cluster.ask('POST', `/api/nodes/${id}/approve`)
+    }
+    await until(async () => (await cluster.places('m')).join() === 'a,b,c')
+    await until(() => cluster.answers('m'))
+    for (const worker of workers) expect(worker.stderr().match(/waiting for approval/g), worker.name).toHaveLength(1)
+    expect((await cluster.node('a'))!.total_ram).toBeGreaterThan(0)
+  })
+
+  test('a worker that restarts is the same node, and still approved', async () => {
+    const cluster = await aCluster()
+    const worker = cluster.worker('a')
+    await cluster.has('a', 'pending')
+    const { id } = (await cluster.node('a'))!
+    await cluster.ask('POST', `/api/nodes/${id}/approve`)
+    await cluster.isHealthy('a')
+    expect((await worker.signal('SIGTERM')).code).toBe(0)
+    await cluster.has('a', 'offline')
+    cluster.worker('a', { data: worker.data, args: ['--node-labels', 'zone=2'] })
+    await cluster.isHealthy('a')
+    expect(await cluster.node('a')).toMatchObject({ id, approved: true, labels: { zone: '2' } })
+    expect(await cluster.ask('GET', '/api/nodes')).toHaveLength(1)
+  })
+
+  test('what a killed worker ran is replaced elsewhere', async () => {
+    const cluster = await aCluster('--auto-approve')
+    const workers = await cluster.members('a', 'b', 'c')
+    await cluster.model('m', 2)
+    const [lost, kept] = await cluster.places('m')
+    const worker = workers.find(({ name }) => name === lost)!
+    const engines = enginesOf(worker.pid)
+    expect(engines).toHaveLength(1)
+    await worker.signal('SIGKILL')
+    await until(() => !engines.some(isAlive))
+    await cluster.has(lost!, 'offline')
+    const other = workers.find(({ name }) => name !== lost && name !== kept)!.name
+    await until(async () => (await cluster.places('m')).join() === [kept!, other].toSorted().join())
+    await until(() => cluster.answers('m'))
+  })
+
+  test('a drained node finishes what it has and gets nothing new, until it is resumed', async () => {
+    const cluster = await aCluster('--auto-approve')
+    await cluster.members('a', 'b')
+    await cluster.model('m', 1, SLOW)
+    const [name] = await cluster.places('m')
+    const other = name === 'a' ? 'b' : 'a'
+    const { id } = (await cluster.node(name!))!
+    const inFlight = async (of: string) => (await cluster.node(of))!.in_flight_count
+    const running = await cluster.chat('m')
+    await until(async () => (await inFlight(name!)) === 1)
+
+    expect(await cluster.ask('POST', `/api/nodes/${id}/drain`)).toMatchObject({ status: 'draining' })
+    await until(async () => (await cluster.places('m')).includes(other))
+    await until(async () => {
+      const next = await cluster.chat('m')
+      if (!next.ok) return false
+      await until(async () => (await inFlight(other)) > 0)
+      await next.body?.cancel()
+      return true
+    })
+    expect(await running.text()).toContain('[DONE]')
+    await until(async () => (await inFlight(name!)) === 0)
+    expect(await cluster.node(name!)).toMatchObject({ status: 'draining' })
+    expect(await cluster.ask('POST', `/api/nodes/${id}/resume`)).toMatchObject({ desired: 'active' })
+    await cluster.isHealthy(name!)
+  })
+
+  test('a removed node is told, stops what it runs, and nothing of it remains', async () => {
+    const cluster = await aCluster('--auto-approve')
+    const [worker] = await cluster.members('a')
+    await cluster.model('m', 1)
+    const { id } = (await cluster.node('a'))!
+    const engines = enginesOf(worker!.pid)
+    expect(engines).toHaveLength(1)
+    expect(await cluster.ask('DELETE', `/api/nodes/${id}`)).toEqual({ deleted: id })
+    const { code, stderr } = await worker!.ended
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/^flotilla: The node a was removed from the cluster; its replicas have been stopped\./m)
+    expect(engines.filter(isAlive)).toEqual([])
+    for (const [table, column] of [
+      ['nodes', 'id'],
+      ['node_labels', 'node_id'],
+      ['replicas', 'node_id'],
+    ]) {
+      const rows = await cluster.ground.rows(cluster.frontend.data, `select * from ${table} where ${column} = '${id}'`)
+      expect(rows, table).toEqual([])
+    }
+  })
+
+  test('a pending node that is removed ends, too', async () => {
+    const cluster = await aCluster()
+    const worker = cluster.worker('a')
+    await cluster.has('a', 'pending')
+    await cluster.ask('DELETE', `/api/nodes/${(await cluster.node('a'))!.id}`)
+    expect((await worker.ended).code).toBe(3)
+  })
+
+  test('who cannot join is told why in one line, with exit code 2', async () => {
+    const cluster = await aCluster('--auto-approve')
+    await cluster.members('a')
+    const first = (await cluster.node('a'))!.public_key
+    const namesake = await cluster.worker('a').ended
+    expect(namesake.code).toBe(2)
+    expect(namesake.stderr).toContain(first)
+    expect(namesake.stderr).toMatch(
+      /^flotilla: .*Another node is called "a" already \(key U\w{55}, yours is U\w{55}\).*\n$/,
+    )
+    const wrong = await cluster.worker('b', { token: 'flj_wrong' }).ended
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toMatch(/^flotilla: [^\n]*The join token is wrong[^\n]*\n$/)
+    expect(await cluster.ask('GET', '/api/nodes')).toHaveLength(1)
+  })
+
+  test('a frontend that is killed and comes back finds its workers, and their engines never noticed', async () => {
+    // An embedded bus comes back at another address; workers ask for it after 5 s.
+    const cluster = await aCluster('--auto-approve', '--offline-after-ms', '15000')
+    const workers = await cluster.members('a', 'b')
+    await cluster.model('m', 2)
+    const engines = workers.map(({ pid }) => enginesOf(pid))
+    const before = await cluster.ready('m')
+    await cluster.frontend.signal('SIGKILL')
+    const killedMs = Date.now()
+    await cluster.restart()
+    await until(() => cluster.answers('m'))
+    for (const { name } of workers) {
+      await until(async () => (await cluster.node(name))!.last_heartbeat! > killedMs)
+      await cluster.isHealthy(name)
+    }
+    await cluster.model('second', 2)
+    // The engines of then, and one more each.
+    expect(workers.map(({ pid }) => enginesOf(pid).slice(0, 1))).toEqual(engines)
+    expect((await cluster.ready('m')).map(({ id }) => id).toSorted()).toEqual(before.map(({ id }) => id).toSorted())
+  })
+
+  test('a worker that is told to end lets running answers finish, and says goodbye', async () => {
+    const cluster = await aCluster('--auto-approve')
+    const [worker] = await cluster.members('a')
+    await cluster.model('m', 1, SLOW)
+    const running = await cluster.chat('m')
+    const ended = worker!.signal('SIGTERM')
+    // Meanwhile it goes on to tell what it does.
+    await until(async () => (await cluster.node('a'))!.in_flight_count === 1)
+    expect(await running.text()).toContain('[DONE]')
+    expect((await ended).code).toBe(0)
+    expect(await cluster.node('a')).toMatchObject({ status: 'offline', liveness: 'offline' })
+  })
+
+  test('an agent takes part and runs nothing', async () => {
+    const cluster = await aCluster('--auto-approve')
+    cluster.worker('agent', { args: ['--node-type', 'agent'] })
+    await cluster.isHealthy('agent')
+    await cluster.ask('POST', '/api/models', { name: 'm', engine: 'sim', options: {} })
+    await cluster.ask('POST', '/api/nodes/scheduling', { model_name: 'm', min_replicas: 1 })
+    const { id, last_heartbeat: heardMs } = (await cluster.node('agent'))!
+    await until(async () => (await cluster.node('agent'))!.last_heartbeat! > heardMs! + 3000)
+    expect(await cluster.ask('GET', '/api/replicas')).toEqual([])
+    expect(await cluster.ask('GET', `/api/nodes/${id}/backends`)).toEqual([])
+  })
+})
+
+test('of two frontends either may go: the other leads, and the worker that joined through the first stays', async () => {
+  const ground = await onServers()
+  const args = [...ground.args, ...PACE, '--auto-approve']
+  const [one, two] = [await startFrontend({ args }), await startFrontend({ args })]
+  const cluster = new Cluster(one, ground, args)
+  const worker = cluster.worker('a', { join: `${one.url},${two.url}` })
+  await cluster.isHealthy('a')
+  await cluster.model('m', 1)
+  const engines = enginesOf(worker.pid)
+  const second = new Cluster(two, ground, args)
+  await until(() => second.answers('m'))
+  await one.signal('SIGKILL')
+  // Only a leader records heartbeats, and only a leader has something started.
+  await second.model('later', 1)
+  await until(() => second.answers('m'))
+  expect(enginesOf(worker.pid)).toContain(engines[0])
+})
+
+test('a worker may start before its frontend: it says so and joins when there is one', async () => {
+  const port = await freePort()
+  const tokenFile = join(tempFolder(), 'join.token')
+  writeFileSync(tokenFile, 'flj_chosen_by_the_operator_beforehand\n')
+  const join1 = `http://127.0.0.1:1,http://127.0.0.1:${port}`
+  const worker = startWorkerProcess({ join: join1, tokenFile, name: 'early' })
+  await until(() => worker.stderr().includes('cannot register now; trying again'))
+  const data = tempFolder()
+  writeFileSync(join(data, 'join.token'), readFileSync(tokenFile))
+  const frontend = await startFrontend({ data, listen: `127.0.0.1:${port}`, args: ['--auto-approve'] })
+  await until(async () => JSON.stringify((await frontend.admin('GET', '/api/nodes')).body).includes('"healthy"'))
+  expect(worker.stderr()).toContain('a frontend answers again')
+})
