@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
+    setupFiles: 'src/testing/properties-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [

@@ -28,6 +28,10 @@ describe('nearNames', () => {
     expect(nearNames('qw', ['qwen-2.5-coder', 'llama'])).toEqual(['qwen-2.5-coder'])
   })
 
+  test('the name itself comes before its own beginning', () => {
+    expect(nearNames('up', ['update', 'u', 'up'])).toEqual(['up', 'u', 'update'])
+  })
+
   test('says nothing when nothing is near', () => {
     expect(nearNames('gpt-4o', ['llama', 'qwen'])).toEqual([])
   })

@@ -4,7 +4,8 @@ export function nearNames(name: string, candidates: Iterable<string>, most = 3):
   const near: { candidate: string; distance: number }[] = []
   for (const candidate of candidates) {
     const other = candidate.toLowerCase()
-    const distance = other.startsWith(wanted) && wanted.length > 1 ? 1 : editDistance(wanted, other)
+    const isBeginning = other.startsWith(wanted) && wanted.length > 1
+    const distance = Math.min(isBeginning ? 1 : Infinity, editDistance(wanted, other))
     if (distance <= Math.max(1, Math.floor(wanted.length / 3))) near.push({ candidate, distance })
   }
   near.sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
