@@ -11,7 +11,9 @@ import { version } from './platform/version.ts'
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  process.stderr.write(`flotilla: ${describe(error)}\n`)
+  const text = describe(error)
+  // What is said of a command names it already: "flotilla up: …".
+  process.stderr.write(text.startsWith('flotilla ') ? `${text}\n` : `flotilla: ${text}\n`)
   process.exit(error instanceof AppError && error.code === 'usage' ? 2 : 1)
 }
 

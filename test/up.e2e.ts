@@ -163,7 +163,7 @@ describe('flotilla up', () => {
 })
 
 describe('mistakes end with one clear line and exit code 2', () => {
-  const isOneLine = (text: string): boolean => /^flotilla: [^\n]+\n$/.test(text)
+  const isOneLine = (text: string): boolean => /^flotilla( \w+)?: [^\n]+\n$/.test(text)
 
   test('a port in use', async () => {
     const other = createServer()
