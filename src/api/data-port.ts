@@ -7,3 +7,6 @@ export const REFUSAL_HEADER = 'x-flotilla-refusal'
 export function replicaPath(replicaId: string, generation: number): string {
   return `/replicas/${replicaId}/${generation}`
 }
+
+/** Names the model that a gateway means, percent-encoded: a replica of another model refuses. */
+export const MODEL_HEADER = 'x-flotilla-model'

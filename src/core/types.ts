@@ -21,11 +21,15 @@ export interface Node {
   nodeType: NodeType
   /** Slots for each model: what an admin set, else what the worker declared. */
   maxReplicasPerModel: number
+  /** Why each engine that the node knows cannot run on it; null when it can. */
+  engines: Readonly<Record<string, string | null>>
 }
 
 export interface Model {
   name: string
   engine: string
+  /** Where its files come from: `file:`, `https:`, `hf:` or `frontend:`; null when the engine needs none. */
+  source: string | null
   options: ModelOptions
   /** Hash of the model's meaning: a replica of another revision no longer serves this model. */
   revision: string
@@ -40,7 +44,18 @@ export interface Rule {
   maxReplicas: number
 }
 
-export type ReplicaState = 'reserved' | 'loading' | 'ready' | 'stopping' | 'failed'
+/** In the order of a replica's life; `failed` is reached from any of them. */
+export const replicaStates = [
+  'reserved',
+  'installing',
+  'staging',
+  'loading',
+  'ready',
+  'draining',
+  'stopping',
+  'failed',
+] as const
+export type ReplicaState = (typeof replicaStates)[number]
 
 export interface Replica {
   id: string

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { findMigrations, loadMigrations } from './migration-files.ts'
+import { listModels } from './models.ts'
+import { listNodes } from './nodes.ts'
+import { listReplicas } from './replicas.ts'
 
 const A = 'create table a (id text primary key);\n-- a comment; with a semicolon\ncreate index a_by_id on a (id);'
 const B = `create table b (id text primary key, made bigint not null);\ninsert into b values ('first; second', now_ms());`
@@ -21,6 +25,26 @@ export function describeMigrations(create: CreateStore): void {
         await second.query('select version, name, checksum, applied_at from schema_migrations order by version'),
       ).toEqual(before)
       expect(await second.query('select name from nodes')).toEqual([])
+    })
+
+    test('a store from before engines were told by heartbeats is taken over with all that is in it', async () => {
+      const ours = loadMigrations(findMigrations())
+      const before = Object.fromEntries(ours.slice(0, 2).map(({ name, text }) => [name, text]))
+      const old = await bench.open({ migrations: bench.migrations(before) })
+      await old.transaction(async (tx) => {
+        await tx.query(`insert into nodes (id, name, public_key, node_type, address, version, boot_id, engines, liveness_since,
+            registered_at) values ('n1', 'thor', 'U1', 'backend', 'thor:1', '1', 'boot1', '["sim"]', 1, 1)`)
+        await tx.query(
+          `insert into models (name, engine, revision, created_at, updated_at) values ('m', 'sim', 'r1', 1, 1)`,
+        )
+        await tx.query(`insert into replicas (id, node_id, model_name, replica_index, generation, revision, state, created_at,
+            updated_at) values ('a', 'n1', 'm', 0, 1, 'r1', 'ready', 1, 1)`)
+      })
+      await old.close()
+      const db = await bench.open()
+      expect(await listNodes(db)).toMatchObject([{ id: 'n1', name: 'thor', engines: [] }])
+      expect(await listModels(db)).toMatchObject([{ name: 'm', source: null, revision: 'r1' }])
+      expect(await listReplicas(db)).toMatchObject([{ id: 'a', state: 'ready', progress: null, lastExit: null }])
     })
 
     test('only what is missing is applied, in order', async () => {

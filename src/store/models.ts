@@ -5,6 +5,7 @@ import type { Sql } from './database.ts'
 const modelRow = z.object({
   name: z.string(),
   engine: z.string(),
+  source: z.string().nullable(),
   options: z
     .string()
     .transform((text): unknown => JSON.parse(text))
@@ -26,11 +27,12 @@ export async function hasModels(tx: Sql): Promise<boolean> {
 /** Inserts or replaces. The same meaning keeps its revision, so that saving it again restarts nothing. */
 export async function saveModel(tx: Sql, model: Model): Promise<ModelRow> {
   const rows = await tx.query(
-    `insert into models (name, engine, options, revision, created_at, updated_at) values ($1, $2, $3, $4, now_ms(), now_ms())
-     on conflict (name) do update set engine = excluded.engine, options = excluded.options,
+    `insert into models (name, engine, source, options, revision, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, now_ms(), now_ms())
+     on conflict (name) do update set engine = excluded.engine, source = excluded.source, options = excluded.options,
        revision = excluded.revision, updated_at = excluded.updated_at
      returning *`,
-    [model.name, model.engine, JSON.stringify(model.options), model.revision],
+    [model.name, model.engine, model.source, JSON.stringify(model.options), model.revision],
   )
   return modelRow.parse(rows[0])
 }

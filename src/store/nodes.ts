@@ -1,13 +1,10 @@
 import { z } from 'zod'
+import type { ReportedEngineMessage } from '../api/bus/messages.ts'
 import { device, type Hardware } from '../api/hardware.ts'
 import type { Node } from '../core/types.ts'
 import type { Sql } from './database.ts'
-
-const json = <T extends z.ZodType>(schema: T) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(schema)
+import { jsonText } from './json-text.ts'
+import { decisiveEngines, reportedEngines, sameForDecisions, whyNotOf } from './node-engines.ts'
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
@@ -22,17 +19,18 @@ const decisive = {
   boot_id: z.string(),
   max_replicas_per_model: z.number(),
   max_replicas_override: z.number().nullable(),
+  engines: decisiveEngines,
 }
 const decisiveRow = z.object(decisive)
 const nodeRow = z.object({
   ...decisive,
+  engines: reportedEngines,
   public_key: z.string(),
   version: z.string(),
   last_heartbeat: z.number().nullable(),
   vram_budget: z.string().nullable(),
   vram_budget_override: z.string().nullable(),
-  engines: json(z.array(z.string())),
-  devices: json(z.array(device)),
+  devices: jsonText(z.array(device)),
   gpu_vendor: z.string().nullable(),
   total_ram: z.number().nullable(),
   available_ram: z.number().nullable(),
@@ -66,6 +64,7 @@ export function toNode(row: z.infer<typeof decisiveRow>): Node {
     saidGoodbye: row.boot_id === GONE,
     nodeType: row.node_type,
     maxReplicasPerModel: slotsOf(row),
+    engines: whyNotOf(row.engines),
   }
 }
 
@@ -97,15 +96,14 @@ export interface NodeFacts {
   bootId: string
   maxReplicasPerModel: number
   vramBudget: string | null
-  engines: readonly string[]
 }
 
 /** Approval is decided once, here; nothing that a worker does later changes it. */
 export async function insertNode(tx: Sql, node: NodeFacts, approved: boolean): Promise<void> {
   await tx.query(
     `insert into nodes (id, public_key, name, node_type, address, version, boot_id, max_replicas_per_model, vram_budget,
-       engines, approved_at, liveness_since, registered_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11 = 1 then now_ms() end, now_ms(), now_ms())`,
+       approved_at, liveness_since, registered_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, case when $10 = 1 then now_ms() end, now_ms(), now_ms())`,
     [node.id, node.publicKey, ...declared(node), approved ? 1 : 0],
   )
 }
@@ -118,15 +116,15 @@ export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
   await tx.query(
     `update nodes set name = $2, node_type = $3, address = $4, version = $5,
        heartbeat_seq = case when boot_id = $6 then heartbeat_seq else 0 end, boot_id = $6,
-       max_replicas_per_model = $7, vram_budget = $8, engines = $9
+       max_replicas_per_model = $7, vram_budget = $8
      where id = $1`,
     [node.id, ...declared(node)],
   )
 }
 
 function declared(node: NodeFacts): (string | number | null)[] {
-  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, engines } = node
-  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, JSON.stringify(engines)]
+  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget } = node
+  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget]
 }
 
 /** The boot of a node that said goodbye: no heartbeat has it, so none brings the node back. */
@@ -173,25 +171,27 @@ export interface HeartbeatFacts extends Hardware {
   nodeId: string
   bootId: string
   seq: number
+  engines: readonly ReportedEngineMessage[]
 }
 
 /**
  * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
- * was silent or new until now.
+ * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was.
  */
 export async function recordHeartbeat(
   tx: Sql,
   facts: HeartbeatFacts,
-): Promise<{ name: string; back: boolean } | undefined> {
-  const [before] = await tx.query<{ name: string; liveness: string; devices: string }>(
-    `select name, liveness, devices from nodes
+): Promise<{ name: string; back: boolean; otherEngines: boolean } | undefined> {
+  const [before] = await tx.query<{ name: string; liveness: string; devices: string; engines: string }>(
+    `select name, liveness, devices, engines from nodes
      where id = $1 and boot_id = $2 and heartbeat_seq < $3 and approved_at is not null`,
     [facts.nodeId, facts.bootId, facts.seq],
   )
   if (!before) return undefined
   const devices = facts.devices.some((gpu) => gpu.available_vram === null)
-    ? withLastKnown(facts.devices, json(z.array(device)).parse(before.devices))
+    ? withLastKnown(facts.devices, jsonText(z.array(device)).parse(before.devices))
     : facts.devices
+  const engines = JSON.stringify(facts.engines)
   await tx.query(
     `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
        liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
@@ -208,7 +208,12 @@ export async function recordHeartbeat(
       facts.available_disk,
     ],
   )
-  return { name: before.name, back: before.liveness !== 'online' }
+  // By far the longest text of a node, and nearly always the same as before.
+  if (engines !== before.engines) {
+    await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
+  }
+  const otherEngines = !sameForDecisions(before.engines, engines)
+  return { name: before.name, back: before.liveness !== 'online', otherEngines }
 }
 
 type Devices = Hardware['devices']

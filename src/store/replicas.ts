@@ -1,11 +1,17 @@
 import { z } from 'zod'
+import type { EngineExitMessage, ProgressMessage } from '../api/bus/messages.ts'
+import { replicaState } from '../api/replica-state.ts'
+import { engineExit, progress } from '../api/reports.ts'
 import { retryDelayMs } from '../core/lifecycle/states.ts'
 import type { Replica, ReplicaState } from '../core/types.ts'
 import type { Sql } from './database.ts'
+import { jsonText } from './json-text.ts'
 
 /** With what the worker last said of its load; decisions do not look at it. */
 export interface StoredReplica extends Replica {
   inFlight: number
+  progress: ProgressMessage | null
+  lastExit: EngineExitMessage | null
 }
 
 const replicaRow = z
@@ -16,8 +22,10 @@ const replicaRow = z
     replica_index: z.number(),
     generation: z.number(),
     revision: z.string(),
-    state: z.enum(['reserved', 'loading', 'ready', 'stopping', 'failed']),
+    state: replicaState,
     in_flight: z.number(),
+    progress: jsonText(progress).nullable(),
+    last_exit: jsonText(engineExit).nullable(),
     error: z.string().nullable(),
     failures: z.number(),
     retry_at: z.number().nullable(),
@@ -32,6 +40,8 @@ const replicaRow = z
     revision: row.revision,
     state: row.state,
     inFlight: row.in_flight,
+    progress: row.progress,
+    lastExit: row.last_exit,
     error: row.error,
     failures: row.failures,
     retryAtMs: row.retry_at,
@@ -120,6 +130,14 @@ export async function deleteReplicasOfNode(tx: Sql, nodeId: string): Promise<num
   return (await tx.query('delete from replicas where node_id = $1 returning id', [nodeId])).length
 }
 
-export async function recordInFlight(tx: Sql, replicaId: string, inFlight: number): Promise<void> {
-  await tx.query('update replicas set in_flight = $2 where id = $1', [replicaId, inFlight])
+export type ReportedLoad = Pick<StoredReplica, 'inFlight' | 'progress' | 'lastExit'>
+
+export async function recordLoad(tx: Sql, replicaId: string, load: ReportedLoad): Promise<void> {
+  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+  await tx.query('update replicas set in_flight = $2, progress = $3, last_exit = $4 where id = $1', [
+    replicaId,
+    load.inFlight,
+    text(load.progress),
+    text(load.lastExit),
+  ])
 }

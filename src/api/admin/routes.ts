@@ -11,9 +11,13 @@ export interface Route {
   auth: 'admin' | 'join' | 'node' | 'none'
   summary: string
   body?: z.ZodType
+  /** What may stand after the `?`. */
+  query?: z.ZodObject
   reply: z.ZodType
-  /** The reply is a stream of server-sent events, each holding one of `reply`. */
-  stream?: true
+  /** Written as it comes instead of answered in one piece: what it may be, by content type; an event holds one of these. */
+  stream?: Readonly<Record<string, z.ZodType>>
+  /** The node itself is asked over this; while it is away the call fails. */
+  asks?: 'bus' | 'data port'
 }
 
 const deleted = z.object({ deleted: z.string() })
@@ -42,6 +46,15 @@ export const adminRoutes = {
     auth: 'node',
     summary: 'A node says goodbye: offline until it registers again',
     reply: done,
+  },
+  nodeFile: {
+    method: 'GET',
+    path: '/api/node/:id/files/:path',
+    auth: 'node',
+    summary:
+      'An approved node fetches a file below the models folder of the frontend, or the list of files in a folder',
+    reply: z.unknown(),
+    stream: { 'application/octet-stream': z.unknown(), 'application/json': schemas.folderView },
   },
   listNodes: {
     method: 'GET',
@@ -146,12 +159,75 @@ export const adminRoutes = {
     summary: 'The replicas on a node',
     reply: z.array(schemas.replicaView),
   },
+  unloadModel: {
+    method: 'POST',
+    path: '/api/nodes/:id/models/unload',
+    auth: 'admin',
+    summary: 'Stop one replica, or all replicas of a model, on a node',
+    body: schemas.unloadInput,
+    reply: schemas.unloaded,
+  },
+  deleteModelFiles: {
+    method: 'POST',
+    path: '/api/nodes/:id/models/delete',
+    auth: 'admin',
+    summary: 'Delete the files of a model from a node; its replicas are unloaded first',
+    body: schemas.deleteFilesInput,
+    reply: schemas.filesDeleted,
+    asks: 'bus',
+  },
   listBackends: {
     method: 'GET',
     path: '/api/nodes/:id/backends',
     auth: 'admin',
-    summary: 'The engines a node can run; none on an agent',
+    summary: 'The engines of a node: whether they can run there, and what is being done to them; none on an agent',
     reply: z.array(schemas.backendView),
+  },
+  installBackend: {
+    method: 'POST',
+    path: '/api/nodes/:id/backends/install',
+    auth: 'admin',
+    summary: 'Install an engine on a node; the list shows how far it is',
+    body: schemas.installInput,
+    reply: schemas.backendView,
+    asks: 'bus',
+  },
+  upgradeBackend: {
+    method: 'POST',
+    path: '/api/nodes/:id/backends/upgrade',
+    auth: 'admin',
+    summary: 'Install another version of an engine; its replicas are stopped first',
+    body: schemas.installInput,
+    reply: schemas.backendView,
+    asks: 'bus',
+  },
+  deleteBackend: {
+    method: 'POST',
+    path: '/api/nodes/:id/backends/delete',
+    auth: 'admin',
+    summary: 'Delete an installed engine; its replicas are stopped first',
+    body: schemas.deleteBackendInput,
+    reply: schemas.backendView,
+    asks: 'bus',
+  },
+  listLogs: {
+    method: 'GET',
+    path: '/api/nodes/:id/backend-logs',
+    auth: 'admin',
+    summary: 'The models that have logs on a node',
+    reply: schemas.logEntries,
+    asks: 'data port',
+  },
+  readLogs: {
+    method: 'GET',
+    path: '/api/nodes/:id/backend-logs/:key',
+    auth: 'admin',
+    summary:
+      'The log of a replica (model#index), or of all replicas of a model; with follow=1 also what is still to come',
+    query: schemas.logQuery,
+    reply: schemas.logLines,
+    stream: { 'application/json': schemas.logLines, 'text/event-stream': schemas.logLine },
+    asks: 'data port',
   },
   listReplicas: {
     method: 'GET',
@@ -238,8 +314,9 @@ export const adminRoutes = {
     path: '/api/events',
     auth: 'admin',
     summary: 'What happens, as it happens; after the event named by Last-Event-ID or ?after=',
+    query: schemas.eventsQuery,
     reply: schemas.eventView,
-    stream: true,
+    stream: { 'text/event-stream': schemas.eventView },
   },
   openapi: {
     method: 'GET',
@@ -255,4 +332,8 @@ export type AdminRouteName = keyof AdminRoutes
 export type AdminBody<N extends AdminRouteName> = AdminRoutes[N] extends { body: infer B extends z.ZodType }
   ? z.infer<B>
   : undefined
+/** Those that are written as they come. */
+export type AdminStreamName = {
+  [N in AdminRouteName]: AdminRoutes[N] extends { stream: object } ? N : never
+}[AdminRouteName]
 export type AdminReply<N extends AdminRouteName> = z.infer<AdminRoutes[N]['reply']>

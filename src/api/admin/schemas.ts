@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { archive } from '../engine-profile.ts'
 import { device } from '../hardware.ts'
+import { replicaState } from '../replica-state.ts'
+import { engineExit, progress, reportedEngine } from '../reports.ts'
 
 /** Bodies and answers of the admin API: snake_case, the same names as in the store. */
 
@@ -17,9 +20,23 @@ export const modelName = printable('Name of a model', 200)
 
 const modelOptions = z.record(z.string().min(1).max(100), z.union([z.string().max(4096), z.number(), z.boolean()]))
 
+/**
+ * Where a model's files come from: `file:/path` on the node itself, `https://…`, `hf:org/repo/file` or `hf:org/repo` (all
+ * of it), `frontend:path` below the frontend's models folder. `#sha256=…` after any of them says what the file must be.
+ * `ollama:name` is what Ollama fetches by itself.
+ */
+export const modelSource = z
+  .string()
+  .max(2000)
+  .regex(
+    /^(file:\/|https?:\/\/|hf:|frontend:|ollama:)\S/,
+    'must begin with file:/, https://, hf:, frontend: or ollama:',
+  )
+
 export const modelInput = z.strictObject({
   name: modelName,
   engine: z.string().min(1).max(100),
+  source: modelSource.nullable().default(null),
   options: modelOptions.default({}),
 })
 export type ModelInput = z.infer<typeof modelInput>
@@ -27,6 +44,7 @@ export type ModelInput = z.infer<typeof modelInput>
 export const modelView = z.object({
   name: z.string(),
   engine: z.string(),
+  source: z.string().nullable(),
   options: modelOptions,
   revision: z.string(),
   created_at: z.int(),
@@ -116,13 +134,76 @@ export const replicaView = z.object({
   replica_index: z.int(),
   generation: z.int(),
   revision: z.string(),
-  state: z.enum(['reserved', 'loading', 'ready', 'stopping', 'failed']),
+  state: replicaState,
   in_flight: z.int(),
+  /** While it is installing or staging: how far it has come. */
+  progress: progress.nullable(),
   error: z.string().nullable(),
+  /** How its engine ended, if it did. */
+  last_exit: engineExit.nullable(),
 })
 export type ReplicaView = z.infer<typeof replicaView>
 
-export const backendView = z.object({ name: z.string() })
+/** Without an index all replicas of the model on the node. */
+export const unloadInput = z.strictObject({
+  model_name: modelName,
+  replica_index: z.int().min(0).max(999).optional(),
+  /** Do not let running requests finish first. */
+  force: z.boolean().default(false),
+})
+export const unloaded = z.object({
+  /** What is being stopped; `gone` when its process has ended already. */
+  replicas: z.array(z.object({ id: z.string(), key: z.string(), gone: z.boolean() })),
+  /** A rule asks for this model: it will be started again. */
+  kept_by_rule: z.boolean(),
+})
+export type Unloaded = z.infer<typeof unloaded>
+
+export const deleteFilesInput = z.strictObject({ model_name: modelName })
+export const filesDeleted = z.object({ files: z.int(), freed_bytes: z.int() })
+
+export const backendView = reportedEngine
+export type BackendView = z.infer<typeof backendView>
+
+const engineName = z.string().min(1).max(100)
+/** Without archive and command the recipe of the engine's profile is used. */
+export const installInput = z
+  .strictObject({
+    engine: engineName,
+    archive: archive.optional(),
+    command: z.array(z.string().max(4096)).min(1).max(100).optional(),
+  })
+  .refine(({ archive, command }) => !archive || !command, { message: 'takes an archive or a command, not both' })
+export const deleteBackendInput = z.strictObject({ engine: engineName })
+
+/** Which lines of a replica's log. `after` is the number of the last line seen. */
+export const logQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).optional(),
+  stream: z.enum(['stdout', 'stderr']).optional(),
+  /** Text that a line must contain, whatever its case. */
+  grep: z.string().max(500).optional(),
+  follow: z.enum(['0', '1']).optional(),
+})
+export const logLine = z.object({
+  /** Grows over all replicas of the node, so that it also orders and resumes merged logs. */
+  seq: z.int().positive(),
+  at: z.int(),
+  replica: z.string(),
+  stream: z.enum(['stdout', 'stderr']),
+  text: z.string(),
+})
+export type LogLine = z.infer<typeof logLine>
+export const logLines = z.object({ lines: z.array(logLine) })
+/** One for each model that has logs on the node. */
+export const logEntry = z.object({
+  model_name: z.string(),
+  replicas: z.array(
+    z.object({ key: z.string(), lines: z.int(), first_seq: z.int(), last_seq: z.int(), last_at: z.int() }),
+  ),
+})
+export const logEntries = z.array(logEntry)
+export type LogEntry = z.infer<typeof logEntry>
 
 export const tokenInput = z.strictObject({
   name: printable('What the token is for', 100).default('unnamed'),
@@ -165,6 +246,15 @@ export const eventView = z.object({
 })
 export type EventView = z.infer<typeof eventView>
 
+/** After which event to go on; without it only what happens from now on. */
+export const eventsQuery = z.object({
+  after: z.coerce.number('the number of an event was expected').int().min(0).optional(),
+})
+
+/** What is in a folder below the frontend's models folder, at any depth; paths are from that folder on. */
+export const folderView = z.object({ files: z.array(z.object({ path: z.string(), size: z.int() })) })
+export type FolderView = z.infer<typeof folderView>
+
 /** A worker presents itself. The signature over the rest proves that it holds the key it names. */
 export const nodeRegistration = z.strictObject({
   protocol: z.int(),
@@ -183,7 +273,6 @@ export const nodeRegistration = z.strictObject({
   labels: labelMap,
   /** Labels that follow from the hardware. */
   auto_labels: labelMap,
-  engines: z.array(z.string().max(100)).max(1000),
   signed_at: z.int(),
 })
 export type NodeRegistration = z.infer<typeof nodeRegistration>
@@ -211,4 +300,4 @@ export const registered = z.object({
 export type Registered = z.infer<typeof registered>
 
 /** Grows when a worker and a frontend of different versions could misunderstand each other. */
-export const PROTOCOL = 1
+export const PROTOCOL = 2

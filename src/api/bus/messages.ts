@@ -1,18 +1,30 @@
 import { z } from 'zod'
+import { archive } from '../engine-profile.ts'
 import { hardware } from '../hardware.ts'
+import { replicaState } from '../replica-state.ts'
+import { engineExit, progress, reportedEngine } from '../reports.ts'
 
 /** What travels on the bus. Field names are those of the API and the store. */
+
+export type ProgressMessage = z.infer<typeof progress>
+
+export type EngineExitMessage = z.infer<typeof engineExit>
 
 export const reportedReplica = z.object({
   id: z.string(),
   model_name: z.string(),
   replica_index: z.int().nonnegative(),
   generation: z.int(),
-  state: z.enum(['loading', 'ready', 'stopping', 'failed']),
+  /** What is merely reserved, no worker knows of. */
+  state: replicaState.exclude(['reserved']),
   in_flight: z.int().nonnegative(),
+  progress: progress.nullable().default(null),
   error: z.string().optional(),
+  exit: engineExit.nullable().default(null),
 })
 export type ReportedReplicaMessage = z.infer<typeof reportedReplica>
+
+export type ReportedEngineMessage = z.infer<typeof reportedEngine>
 
 /** The worker's word on its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
 export const heartbeat = z.object({
@@ -20,16 +32,19 @@ export const heartbeat = z.object({
   /** Grows by one with each heartbeat of a boot. */
   seq: z.int().positive(),
   replicas: z.array(reportedReplica).max(10_000),
+  engines: z.array(reportedEngine).max(200),
   ...hardware.shape,
 })
 export type HeartbeatMessage = z.infer<typeof heartbeat>
 
 const replicaRef = z.object({ id: z.string(), generation: z.int() })
 
+/** Idempotent by the replica's id: it is the id of this command. */
 export const replicaStart = replicaRef.extend({
   model_name: z.string(),
   replica_index: z.int().nonnegative(),
   engine: z.string(),
+  source: z.string().nullable(),
   options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 })
 export type ReplicaStartMessage = z.infer<typeof replicaStart>
@@ -37,11 +52,50 @@ export type ReplicaStartMessage = z.infer<typeof replicaStart>
 /** Accepted, not finished: progress comes with the heartbeats, from `known_from_seq` on. */
 export const replicaStarted = z.object({ known_from_seq: z.int().positive() })
 
-export const replicaStop = replicaRef
+/**
+ * What to stop. A replica is named in full; whatever else names several, so it is fenced: replicas of a generation above
+ * `not_after` were started later than this command was given and are left alone.
+ */
+const notAfter = { not_after: z.int() }
+export const stopTarget = z.discriminatedUnion('what', [
+  replicaRef.extend({ what: z.literal('replica') }),
+  z.object({ what: z.literal('key'), key: z.string(), ...notAfter }),
+  z.object({ what: z.literal('model'), model_name: z.string(), ...notAfter }),
+  z.object({ what: z.literal('engine'), engine: z.string(), ...notAfter }),
+  z.object({ what: z.literal('all'), ...notAfter }),
+])
+export type StopTarget = z.infer<typeof stopTarget>
+
+export const replicaStop = z.object({
+  target: stopTarget,
+  /** Do not wait for running requests. */
+  force: z.boolean().default(false),
+  /** Answer when they are gone, or after this long; 0 answers at once. */
+  wait_ms: z.int().min(0).max(60_000).default(0),
+})
 export type ReplicaStopMessage = z.infer<typeof replicaStop>
 
-/** `unknown`: there is no such replica here, so nothing was done. */
-export const replicaStopped = z.object({ result: z.enum(['stopping', 'unknown']) })
+/** What it concerned; none: there is no such replica here, so nothing was done. `gone`: its process has ended. */
+export const replicaStopped = z.object({
+  replicas: z.array(replicaRef.extend({ key: z.string(), gone: z.boolean() })),
+})
+export type ReplicaStoppedMessage = z.infer<typeof replicaStopped>
+
+/** Idempotent by `command_id`. Accepted at once; progress and outcome come with the heartbeats, as the engine's operation. */
+const engineCommand = z.object({ command_id: z.string().min(1).max(100), engine: z.string() })
+/** Without archive and command the profile's own recipe is used. */
+export const engineInstall = engineCommand.extend({
+  archive: archive.optional(),
+  command: z.array(z.string().max(4096)).min(1).max(100).optional(),
+})
+export type EngineInstallMessage = z.infer<typeof engineInstall>
+export const engineDelete = engineCommand
+export const engineAccepted = z.object({ engine: reportedEngine })
+export const engineList = z.object({ engines: z.array(reportedEngine) })
+
+/** Deletes what the node holds of a model's files. Refused while one of its replicas is there. */
+export const modelDelete = z.object({ command_id: z.string().min(1).max(100), model_name: z.string() })
+export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes: z.int().nonnegative() })
 
 /** The node was removed from the cluster: stop what runs and end. */
 export const nodeShutdown = z.object({ reason: z.string() })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from './canonical-json.ts'
 import { nearNames } from './near-names.ts'
+import { parseReplicaKey, replicaKey } from './replica-key.ts'
 
 describe('canonicalJson', () => {
   test('the order of keys does not matter, at any depth', () => {
@@ -42,5 +43,21 @@ describe('nearNames', () => {
         expect(nearNames(name, [...others, name])[0]?.toLowerCase()).toBe(name.toLowerCase())
       }),
     )
+  })
+})
+
+describe('replica keys', () => {
+  test('are split at the last #, whatever the model is called', () => {
+    const names = fc.string({ unit: 'grapheme', minLength: 1 })
+    fc.assert(
+      fc.property(names, fc.nat(999_999_999), (modelName, replicaIndex) => {
+        expect(parseReplicaKey(replicaKey(modelName, replicaIndex))).toEqual({ modelName, replicaIndex })
+      }),
+    )
+    expect(parseReplicaKey('a#1#2')).toEqual({ modelName: 'a#1', replicaIndex: 2 })
+  })
+
+  test.each(['m', '#1', 'm#', 'm#x', 'm#01', 'm#-1', 'm#1.5', 'm#1 ', ''])('%j is none', (text) => {
+    expect(parseReplicaKey(text)).toBeUndefined()
   })
 })

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { aReplica } from '../../testing/builders.ts'
 import type { ReplicaState } from '../types.ts'
-import { judgeHeartbeat } from './judge-heartbeat.ts'
-import { retryDelayMs } from './states.ts'
+import { judgeHeartbeat, type ReportedReplica } from './judge-heartbeat.ts'
 
-const reported = (id: string, state: 'loading' | 'ready' | 'stopping' | 'failed', generation = 1) => ({
+const reported = (id: string, state: ReportedReplica['state'], generation = 1): ReportedReplica => ({
   id,
   state,
   generation,
@@ -25,8 +24,23 @@ describe('one heartbeat against the rows of its node', () => {
     ])
   })
 
-  test('a replica is not brought back by an older word: stopping stays stopping', () => {
-    const replica = aReplica({ id: 'a', state: 'stopping' })
+  test('a start is followed through its phases, and never back', () => {
+    const row = aReplica({ id: 'a', state: 'staging' })
+    const to = (state: ReportedReplica['state']) =>
+      judgeHeartbeat([row], { seq: 5, replicas: [reported('a', state)] }).moves.map((move) => move.to)
+    expect((['installing', 'staging', 'loading', 'ready'] as const).map(to)).toEqual([[], [], ['loading'], ['ready']])
+  })
+
+  test('a worker that ends a replica by itself is believed, and it is not lost when it is gone', () => {
+    const replica = aReplica({ id: 'a', state: 'ready' })
+    const { moves } = judgeHeartbeat([replica], { seq: 5, replicas: [reported('a', 'draining')] })
+    expect(moves).toMatchObject([{ to: 'draining' }])
+    const draining = { ...replica, state: 'draining' as const }
+    expect(judgeHeartbeat([draining], { seq: 6, replicas: [] }).gone).toEqual([{ replica: draining, lost: false }])
+  })
+
+  test.each(['draining', 'stopping'] as const)('a replica is not brought back by an older word: %s', (state) => {
+    const replica = aReplica({ id: 'a', state })
     expect(judgeHeartbeat([replica], { seq: 5, replicas: [reported('a', 'ready')] })).toEqual({
       moves: [],
       gone: [],
@@ -47,6 +61,9 @@ describe('one heartbeat against the rows of its node', () => {
   test.each<[ReplicaState, boolean]>([
     ['reserved', false],
     ['failed', false],
+    ['installing', true],
+    ['staging', true],
+    ['draining', true],
     ['stopping', true],
     ['loading', true],
     ['ready', true],
@@ -67,8 +84,4 @@ describe('one heartbeat against the rows of its node', () => {
     ])
     expect(moves).toEqual([])
   })
-})
-
-test('the wait after failures doubles and ends at a minute', () => {
-  expect([1, 2, 3, 7, 50].map(retryDelayMs)).toEqual([1000, 2000, 4000, 60_000, 60_000])
 })

@@ -1,11 +1,11 @@
 import type { Replica, ReplicaState } from '../types.ts'
-import { mayMove } from './states.ts'
+import { isEnding, mayMove } from './states.ts'
 
 /** One line of a worker's list of what it runs. */
 export interface ReportedReplica {
   id: string
   generation: number
-  state: 'loading' | 'ready' | 'stopping' | 'failed'
+  state: Exclude<ReplicaState, 'reserved'>
   error?: string | undefined
 }
 
@@ -33,7 +33,7 @@ export function judgeHeartbeat(
         judgement.moves.push({ replica, to: reported.state, error: reported.error ?? null })
       }
     } else if (isGone(replica, heartbeat.seq)) {
-      judgement.gone.push({ replica, lost: replica.state !== 'stopping' })
+      judgement.gone.push({ replica, lost: !isEnding(replica.state) })
     }
   }
   judgement.strays.push(...reportedById.values())
@@ -46,9 +46,12 @@ function isGone(replica: Replica, seq: number): boolean {
       return false // The start command has not arrived yet.
     case 'failed':
       return false // Kept without a process, so that the next try waits its time.
+    case 'draining':
     case 'stopping':
       // A replica that was never accepted cannot be mentioned by any heartbeat.
       return replica.knownFromSeq === null || seq >= replica.knownFromSeq
+    case 'installing':
+    case 'staging':
     case 'loading':
     case 'ready':
       return replica.knownFromSeq !== null && seq >= replica.knownFromSeq

@@ -1,24 +1,30 @@
-import type { ReplicaState } from '../types.ts'
+import { replicaStates, type ReplicaState } from '../types.ts'
 
 /**
  * The life of a replica, as the store sees it:
  *
- *   reserved ──▶ loading ──▶ ready ──▶ stopping ──▶ (gone: the row is deleted)
- *      │            │          │           ▲
- *      └────────────┴──────────┴─▶ failed ─┘ (or gone at once: a failed replica has no process)
+ *   reserved ──▶ installing ──▶ staging ──▶ loading ──▶ ready ──▶ draining ──▶ stopping ──▶ (gone: the row is deleted)
+ *      │             │             │           │          │          ▲            ▲
+ *      └─────────────┴─────────────┴───────────┴──────────┴─▶ failed ─┴────────────┘ (or gone at once: no process)
  *
- * Only `ready` is routable. Every state holds the replica's slot. Each move is compare-and-set on (state, generation).
+ * Phases may be passed over (an engine that is there, a model without files). Only `ready` is routable. Every state holds
+ * the replica's slot. Each move is compare-and-set on (state, generation), and forward only: what a late heartbeat says of
+ * an earlier phase changes nothing.
  */
-const moves: Record<ReplicaState, readonly ReplicaState[]> = {
-  reserved: ['loading', 'ready', 'failed', 'stopping'],
-  loading: ['ready', 'failed', 'stopping'],
-  ready: ['failed', 'stopping'],
-  stopping: [],
-  failed: ['stopping'],
+export function mayMove(from: ReplicaState, to: ReplicaState): boolean {
+  if (from === 'failed') return to === 'stopping'
+  if (to === 'failed') return !isEnding(from)
+  return replicaStates.indexOf(to) > replicaStates.indexOf(from)
 }
 
-export function mayMove(from: ReplicaState, to: ReplicaState): boolean {
-  return moves[from].includes(to)
+/** It was decided, or happened, that the replica ends: it serves nobody new and counts for nothing. */
+export function isEnding(state: ReplicaState): boolean {
+  return state === 'draining' || state === 'stopping'
+}
+
+/** What a replica becomes when it is to end: one that serves is drained first. */
+export function endingState(state: ReplicaState): 'draining' | 'stopping' {
+  return state === 'ready' ? 'draining' : 'stopping'
 }
 
 /** A slot whose start failed is tried again after 1 s, 2 s, 4 s … up to a minute. */

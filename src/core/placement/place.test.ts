@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aNode, aReplica } from '../../testing/builders.ts'
 import { place } from './place.ts'
 
-const need = { modelName: 'm' }
+const need = { modelName: 'm', engine: 'sim' }
 
 test('the node with the fewest replicas is taken', () => {
   const nodes = [aNode({ id: 'n1' }), aNode({ id: 'n2' })]
@@ -28,6 +28,9 @@ test('every node that cannot take it says why, with what was needed and what the
     aNode({ id: 'new', approved: false }),
     aNode({ id: 'leaving', desired: 'draining' }),
     aNode({ id: 'silent', liveness: 'unreachable' }),
+    aNode({ id: 'helper', nodeType: 'agent' }),
+    aNode({ id: 'bare', engines: { sim: 'the program sim-engine is not in PATH' } }),
+    aNode({ id: 'other', engines: { vllm: null } }),
     aNode({ id: 'full' }),
   ]
   const placement = place(need, nodes, [aReplica({ nodeId: 'full' })])
@@ -38,6 +41,16 @@ test('every node that cannot take it says why, with what was needed and what the
     ['new', 'approved', 'approved', 'pending'],
     ['leaving', 'active', 'active', 'draining'],
     ['silent', 'online', 'online', 'unreachable'],
+    ['helper', 'backend', 'backend', 'agent'],
+    ['bare', 'engine', 'sim', 'the program sim-engine is not in PATH'],
+    ['other', 'engine', 'sim', 'the node has no such engine'],
     ['full', 'slot', 2, 1],
+  ])
+})
+
+test('an engine named like something every object has is no engine', () => {
+  const nodes = [aNode({ id: 'n1' })]
+  expect(place({ modelName: 'm', engine: 'constructor' }, nodes, []).refusals).toMatchObject([
+    { filter: 'engine', needed: 'constructor', available: 'the node has no such engine' },
   ])
 })

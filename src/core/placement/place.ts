@@ -2,6 +2,7 @@ import type { Node, Replica } from '../types.ts'
 
 export interface Need {
   modelName: string
+  engine: string
   /** Nodes where this model failed to start lately, and how long they are left alone: not taken while others are there. */
   failing?: ReadonlyMap<string, string>
 }
@@ -10,7 +11,7 @@ export interface Need {
 export interface Refusal {
   nodeId: string
   nodeName: string
-  filter: 'approved' | 'backend' | 'active' | 'online' | 'slot' | 'failing'
+  filter: 'approved' | 'backend' | 'active' | 'online' | 'engine' | 'slot' | 'failing'
   needed: string | number
   available: string | number
 }
@@ -29,7 +30,7 @@ export function place(need: Need, nodes: readonly Node[], replicas: readonly Rep
   for (const node of nodes) {
     const here = replicas.filter((replica) => replica.nodeId === node.id)
     const replicaIndex = lowestFreeIndex(need.modelName, here)
-    const refusal = refuse(node, replicaIndex, need.failing?.get(node.id))
+    const refusal = refuse(node, need, replicaIndex)
     if (refusal) refusals.push(refusal)
     else if (!best || isBetter({ node, load: here.length }, best)) best = { node, load: here.length, replicaIndex }
   }
@@ -41,7 +42,7 @@ function isBetter(a: { node: Node; load: number }, b: { node: Node; load: number
   return a.load === b.load ? a.node.name < b.node.name : a.load < b.load
 }
 
-function refuse(node: Node, replicaIndex: number, failing: string | undefined): Refusal | undefined {
+function refuse(node: Node, { engine, failing: lately }: Need, replicaIndex: number): Refusal | undefined {
   const refusal = (filter: Refusal['filter'], needed: string | number, available: string | number): Refusal => ({
     nodeId: node.id,
     nodeName: node.name,
@@ -53,6 +54,9 @@ function refuse(node: Node, replicaIndex: number, failing: string | undefined): 
   if (node.nodeType !== 'backend') return refusal('backend', 'backend', node.nodeType)
   if (node.desired !== 'active') return refusal('active', 'active', node.desired)
   if (node.liveness !== 'online') return refusal('online', 'online', node.liveness)
+  const whyNot = Object.hasOwn(node.engines, engine) ? node.engines[engine]! : 'the node has no such engine'
+  if (whyNot !== null) return refusal('engine', engine, whyNot)
+  const failing = lately?.get(node.id)
   if (failing !== undefined) return refusal('failing', 'a start that succeeds', failing)
   if (replicaIndex >= node.maxReplicasPerModel) return refusal('slot', replicaIndex + 1, node.maxReplicasPerModel)
   return undefined

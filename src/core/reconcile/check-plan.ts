@@ -8,6 +8,7 @@ import type { Plan } from './reconcile.ts'
 export function checkPlan(world: World, plan: Plan): string[] {
   const problems: string[] = []
   const nodes = new Map(world.nodes.map((node) => [node.id, node]))
+  const engines = new Map(world.models.map(({ name, engine }) => [name, engine]))
   const forgotten = new Set(plan.steps.flatMap((step) => (step.kind === 'forget' ? [step.replica] : [])))
   const taken = new Set<string>()
   for (const replica of world.replicas) {
@@ -24,6 +25,9 @@ export function checkPlan(world: World, plan: Plan): string[] {
     else if (node.liveness !== 'online') problems.push(`${slot}: the node is ${node.liveness}`)
     else if (step.replicaIndex >= node.maxReplicasPerModel)
       problems.push(`${slot}: the node has ${node.maxReplicasPerModel} slots`)
+    const engine = engines.get(step.modelName)
+    if (node && engine !== undefined && node.engines[engine] !== null)
+      problems.push(`${slot}: the node cannot run ${engine}`)
     if (taken.has(slot)) problems.push(`${slot}: the slot is taken`)
     taken.add(slot)
   }

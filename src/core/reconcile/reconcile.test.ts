@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { isEnding } from '../lifecycle/states.ts'
 import type { Replica, World } from '../types.ts'
 import { checkPlan } from './check-plan.ts'
 import { reconcile, type Plan } from './reconcile.ts'
@@ -151,6 +152,7 @@ describe('from any world', () => {
           draining: fc.boolean(),
           liveness: fc.constantFrom('online' as const, 'unreachable' as const, 'offline' as const),
           slots: fc.integer({ min: 1, max: 3 }),
+          engines: fc.constantFrom({ sim: null }, { sim: 'no program' }, {}),
         }),
         { maxLength: 4 },
       ),
@@ -164,8 +166,11 @@ describe('from any world', () => {
           index: fc.nat({ max: 3 }),
           state: fc.constantFrom(
             'reserved' as const,
+            'installing' as const,
+            'staging' as const,
             'loading' as const,
             'ready' as const,
+            'draining' as const,
             'stopping' as const,
             'failed' as const,
           ),
@@ -188,13 +193,14 @@ describe('from any world', () => {
         slots.set(`${node} ${model} ${index}`, aReplica({ ...fields, retryAtMs: state === 'failed' ? 500 : null }))
       }
       return aWorld({
-        nodes: nodes.map(({ approved, draining, liveness, slots }, i) =>
+        nodes: nodes.map(({ approved, draining, liveness, slots, engines }, i) =>
           aNode({
             id: `n${i}`,
             approved,
             desired: draining ? 'draining' : 'active',
             liveness,
             maxReplicasPerModel: slots,
+            engines,
           }),
         ),
         models: rules.map((_, i) => aModel({ name: `m${i}` })),
@@ -211,7 +217,7 @@ describe('from any world', () => {
     const started = plan.steps.flatMap((step) =>
       step.kind === 'reserve' ? [aReplica({ ...step, state: 'ready' })] : [],
     )
-    const kept = world.replicas.filter((replica) => !ended.has(replica) && replica.state !== 'stopping')
+    const kept = world.replicas.filter((replica) => !ended.has(replica) && !isEnding(replica.state))
     return { ...world, nowMs: world.nowMs + 100_000, replicas: [...kept, ...started] }
   }
 
@@ -265,4 +271,6 @@ test('a plan that breaks an invariant is refused with the reason', () => {
   expect(checkPlan(world, { steps: [step], unmet: [], frozen: [] })).toEqual(['n1/m#0: the node is offline'])
   const taken = aWorld({ nodes: [aNode({ id: 'n1' })], replicas: [aReplica({ nodeId: 'n1' })] })
   expect(checkPlan(taken, { steps: [step], unmet: [], frozen: [] })).toEqual(['n1/m#0: the slot is taken'])
+  const bare = aWorld({ nodes: [aNode({ id: 'n1', engines: {} })] })
+  expect(checkPlan(bare, { steps: [step], unmet: [], frozen: [] })).toEqual(['n1/m#0: the node cannot run sim'])
 })

@@ -1,5 +1,6 @@
-import { place, type Refusal } from '../placement/place.ts'
+import { isEnding } from '../lifecycle/states.ts'
 import { massLoss } from '../nodes/mass-loss.ts'
+import { place, type Refusal } from '../placement/place.ts'
 import type { Model, Node, Replica, Rule, World } from '../types.ts'
 
 export type Step =
@@ -72,7 +73,7 @@ function sortOut(
   const sets: Sets = { keep: [], lost: [], unwanted: [], failed: [], done: [], missing: 0 }
   for (const replica of mine) {
     if (offline.has(replica.nodeId)) sets.lost.push(replica)
-    else if (replica.state === 'stopping') continue
+    else if (isEnding(replica.state)) continue
     else if (replica.state === 'failed') {
       // It has no process, so there is nothing to stop.
       if (rule && replica.revision === model?.revision) sets.failed.push(replica)
@@ -100,10 +101,10 @@ function sortOut(
 function startMissing(plan: Plan, world: World, held: Set<Replica>, model: Model, sets: Sets): void {
   const failing = new Map(sets.failed.map((replica) => [replica.nodeId, describeWait(replica, world.nowMs)]))
   const due = sets.failed
-    .filter((replica) => (replica.retryAtMs ?? 0) <= world.nowMs && mayRetry(world, replica))
+    .filter((replica) => (replica.retryAtMs ?? 0) <= world.nowMs && mayRetry(world, replica, model.engine))
     .toSorted((a, b) => (a.retryAtMs ?? 0) - (b.retryAtMs ?? 0))
   for (let missing = sets.missing; missing > 0; missing -= 1) {
-    const placement = place({ modelName: model.name, failing }, world.nodes, [...held])
+    const placement = place({ modelName: model.name, engine: model.engine, failing }, world.nodes, [...held])
     const before = placement.ok ? undefined : due.shift()
     if (before) forget(plan, held, before, 'failed')
     const slot = placement.ok ? placement : before
@@ -123,11 +124,11 @@ function startMissing(plan: Plan, world: World, held: Set<Replica>, model: Model
 }
 
 /** The node may have changed since: whatever else would refuse it, refuses it again. */
-function mayRetry(world: World, replica: Replica): boolean {
+function mayRetry(world: World, replica: Replica, engine: string): boolean {
   const node = world.nodes.find(({ id }) => id === replica.nodeId)
   return (
     node !== undefined &&
-    place({ modelName: replica.modelName }, [node], []).ok &&
+    place({ modelName: replica.modelName, engine }, [node], []).ok &&
     replica.replicaIndex < node.maxReplicasPerModel
   )
 }

@@ -21,6 +21,7 @@ describe('who may be sent requests', () => {
     ['a draining node', { desired: 'draining' as const }, {}],
     ['an offline node', { liveness: 'offline' as const }, {}],
     ['a replica that is loading', {}, { state: 'loading' as const }],
+    ['a replica that is draining', {}, { state: 'draining' as const }],
     ['a replica that is stopping', {}, { state: 'stopping' as const }],
     ['a replica of an old revision', {}, { revision: 'r0' }],
     ['a replica of a deleted model', {}, { modelName: 'gone' }],

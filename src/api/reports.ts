@@ -1,0 +1,44 @@
+import { z } from 'zod'
+
+/** What a worker tells of its work, the same in its heartbeats and in the admin API. */
+
+/** How far a replica or an engine has come with its files. Totals are null while nobody knows them. */
+export const progress = z.object({
+  file: z.string().nullable(),
+  done_bytes: z.int().nonnegative(),
+  total_bytes: z.int().nonnegative().nullable(),
+  bytes_per_s: z.int().nonnegative().nullable(),
+})
+
+/** How an engine ended. Both null: it could not be started, or an earlier run of the worker had started it. */
+export const engineExit = z.object({
+  code: z.int().nullable(),
+  signal: z.string().nullable(),
+  last_lines: z.array(z.string()).max(20),
+})
+
+/** An engine on a node: whether it can run there, and the last thing that was done to it. */
+export const reportedEngine = z.object({
+  name: z.string(),
+  /** Where its profile comes from. */
+  source: z.enum(['built-in', 'user']),
+  /** `installable`: not here yet, but its profile says how to get it, so a replica may be placed. */
+  state: z.enum(['available', 'installable', 'missing', 'installing', 'broken']),
+  /** Why it cannot run: names the program that is missing, or the mistake in the profile. */
+  reason: z.string().nullable(),
+  /** Of an engine that was installed by Flotilla: the sha256 of its archive, or when its command was run. */
+  version: z.string().nullable(),
+  /** Paths it answers. */
+  serves: z.array(z.string()),
+  operation: z
+    .object({
+      id: z.string(),
+      kind: z.enum(['install', 'upgrade', 'delete']),
+      state: z.enum(['running', 'done', 'failed']),
+      error: z.string().nullable(),
+      /** Keys of the replicas that were stopped for it. */
+      stopped: z.array(z.string()),
+      progress: progress.nullable(),
+    })
+    .nullable(),
+})
