@@ -14,6 +14,7 @@ export const errorTable = {
   too_large: { status: 413, type: 'invalid_request_error' },
   busy: { status: 429, type: 'rate_limit_error' },
   internal: { status: 500, type: 'server_error' },
+  not_implemented: { status: 501, type: 'invalid_request_error' },
   bad_gateway: { status: 502, type: 'server_error' },
   unavailable: { status: 503, type: 'server_error' },
   model_not_ready: { status: 503, type: 'server_error' },

@@ -15,6 +15,8 @@ export interface JsonRequest {
   token?: string
   headers?: Record<string, string>
   timeoutMs: number
+  /** Ends it early. */
+  signal?: AbortSignal | undefined
 }
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
@@ -25,7 +27,8 @@ export function postJson(url: URL, body: unknown, options: { token: string; time
 }
 
 /** One request with JSON both ways. Plain node:http: the built-in fetch would cost every process 10 MB. */
-export function requestJson(url: URL, { method, body, token, headers, timeoutMs }: JsonRequest): Promise<JsonAnswer> {
+export function requestJson(url: URL, options: JsonRequest): Promise<JsonAnswer> {
+  const { method, body, token, headers, timeoutMs } = options
   const text = body === undefined ? undefined : JSON.stringify(body)
   const sent = {
     ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
@@ -34,7 +37,8 @@ export function requestJson(url: URL, { method, body, token, headers, timeoutMs 
   }
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs)
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout
     const outgoing = request(url, { method, headers: sent, agent: false, signal }, (answer) => {
       const chunks: Buffer[] = []
       let bytes = 0

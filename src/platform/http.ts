@@ -23,10 +23,18 @@ export interface HttpServerOptions {
 }
 
 /** A request must have sent its head within this time; bodies may take as long as they need. */
+const PROBE_AFTER_MS = 30_000
 const HEAD_TIMEOUT_MS = 30_000
 
 export async function startHttpServer({ listen, purpose, flag, handler, log }: HttpServerOptions): Promise<HttpServer> {
-  const server = createServer({ headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: 65_000 })
+  const server = createServer({
+    headersTimeout: HEAD_TIMEOUT_MS,
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+    // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+  })
   const sockets = new Set<Socket>()
   let closing = false
   server.on('connection', (socket) => {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../testing/http.ts'
 import type { Handler } from './http.ts'
+import { Agent, request as httpRequest } from './node-http.ts'
 import { forward, type Forwarded, type Upstream } from './proxy.ts'
 
 /** A proxy in front of `upstream`; tells what became of each request. */
@@ -114,4 +115,52 @@ test('any other answer that breaks off is cut, so that nobody takes a part for t
     response.write('{"half":', () => response.destroy())
   })
   await expect(fetch(url).then((response) => response.text())).rejects.toThrow('terminated')
+})
+
+test('a client that has gone before is not asked for', async () => {
+  let asked = 0
+  const target = new URL(await serve(() => void (asked += 1)))
+  const { promise: result, resolve } = Promise.withResolvers<Forwarded>()
+  const url = await serve(async (request, response) => {
+    const closed = once(request.socket, 'close')
+    leave.abort()
+    await closed
+    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {} }
+    resolve(await forward(request, response, to, Buffer.alloc(0)))
+  })
+  const leave = new AbortController()
+  await expect(fetch(url, { signal: leave.signal })).rejects.toThrow('aborted')
+  expect(await result).toEqual({ outcome: 'client gone' })
+  expect(asked).toBe(0)
+})
+
+test('a request answered before its end may go on for a while, and is then cut', async () => {
+  const { url, results } = await proxyTo((_, response) => void response.end('enough'))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const headers = { 'content-length': 1000, connection: 'keep-alive' }
+  const outgoing = httpRequest(url, { method: 'POST', headers, agent: false })
+  outgoing.write('never whole')
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  expect(await textOf(answer)).toBe('enough')
+  expect(await results[0]).toEqual({ outcome: 'answered', status: 200 })
+  expect(outgoing.socket?.destroyed).toBe(false)
+  const cut = once(outgoing.socket!, 'close')
+  vi.advanceTimersByTime(5000)
+  await cut
+})
+
+test('with an agent, connections are kept for the next request', async () => {
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  const ports = new Set<number>()
+  const { url } = await proxyTo(
+    (request, response) => {
+      ports.add(request.socket.remotePort!)
+      response.end('yes')
+    },
+    { agent },
+  )
+  for (let i = 0; i < 5; i += 1) expect(await (await fetch(url)).text()).toBe('yes')
+  expect(ports.size).toBe(1)
 })

@@ -1,12 +1,14 @@
-import type { Agent, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { request as httpRequest } from './node-http.ts'
+import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import type { Address } from './address.ts'
+import { request as httpRequest } from './node-http.ts'
 
 export interface Upstream extends Address {
   path: string
-  /** Stronger than what the client sent; `undefined` takes a header away. */
+  /** By their names in lower case. Stronger than what the client sent; `undefined` takes a header away. */
   headers: Readonly<Record<string, string | undefined>>
-  agent?: Agent | false
+  /** Keeps connections for later requests. Without one each request has a connection of its own. */
+  agent?: Agent
   /** Written to an event stream that broke off halfway, so that the client learns why instead of guessing. */
   lastWords?: string
   /** Answers that count as not having been reached, judged by their headers. */
@@ -23,13 +25,13 @@ export type Forwarded =
   | { outcome: 'broken'; error: Error }
 
 const CONNECT_WITHIN_MS = 5000
-
-/** Headers that belong to one connection, not to the request. */
-const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+/** How long a client that has its answer already may go on sending its request. */
+const REST_WITHIN_MS = 5000
 
 /**
  * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the
- * request is streamed. The client's disconnect cancels the upstream request.
+ * request is streamed. The client's disconnect cancels the upstream request. Resolves once, when the last byte has been
+ * handed to the client's connection or either side is gone.
  */
 export function forward(
   request: IncomingMessage,
@@ -38,59 +40,134 @@ export function forward(
   body?: Buffer,
 ): Promise<Forwarded> {
   return new Promise((resolve) => {
-    const headers: OutgoingHttpHeaders = { ...withoutHopByHop(request.headers), ...upstream.headers }
-    for (const name of Object.keys(headers)) if (headers[name] === undefined) delete headers[name]
-    if (body) headers['content-length'] = body.length
-    else if (request.headers['transfer-encoding']) headers['transfer-encoding'] = 'chunked'
-    const outgoing = httpRequest({
-      host: upstream.host,
-      port: upstream.port,
-      path: upstream.path,
-      method: request.method,
-      headers,
-      ...(upstream.agent === undefined ? {} : { agent: upstream.agent }),
-    })
-    outgoing.setNoDelay(true)
-    // A machine that vanished answers nothing at all, and the kernel would try for minutes.
-    const late = setTimeout(() => outgoing.destroy(new Error('no connection in time')), CONNECT_WITHIN_MS)
-    outgoing.once('socket', (socket) => {
-      if (!socket.connecting) clearTimeout(late)
-      else socket.once('connect', () => clearTimeout(late))
-    })
-    outgoing.once('close', () => clearTimeout(late))
-
-    const onClientGone = (): void => {
-      if (response.writableFinished) return
-      outgoing.destroy()
-      resolve({ outcome: 'client gone' })
+    const { socket } = request
+    // It may have gone while its body was read or another upstream was tried, and says so only once.
+    if (socket.destroyed) return resolve({ outcome: 'client gone' })
+    const outgoing = open(request, upstream, body)
+    let hasBegun = false
+    let isOver = false
+    const over = (result: Forwarded): void => {
+      isOver = true
+      socket.off('close', onClientGone)
+      resolve(result)
     }
-    response.once('close', onClientGone)
-    outgoing.once('error', (error) => {
-      response.off('close', onClientGone)
-      resolve({ outcome: 'unreachable', error })
-    })
+    // The connection is looked at and not the response, which is not told when it still waits for an earlier one to end.
+    const onClientGone = (): void => {
+      over({ outcome: 'client gone' })
+      outgoing.destroy()
+    }
+    socket.once('close', onClientGone)
+    const onNoAnswer = (error: Error): void => {
+      if (!hasBegun && !isOver) over({ outcome: 'unreachable', error })
+    }
+    outgoing.on('error', onNoAnswer)
+    // Without an error: it wanted to speak another protocol (101).
+    outgoing.once('close', () => onNoAnswer(new Error('it closed the connection')))
     outgoing.once('response', (answer) => {
-      outgoing.removeAllListeners('error').on('error', () => {})
+      if (isOver) return
       if (upstream.isRefusal?.(answer)) {
-        response.off('close', onClientGone)
         answer.resume()
-        resolve({ outcome: 'unreachable', error: new Error(`refused with status ${answer.statusCode}`) })
-        return
+        return over({ outcome: 'unreachable', error: new Error(`refused with status ${answer.statusCode}`) })
       }
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', withoutHopByHop(answer.headers))
-      response.flushHeaders()
-      answer.pipe(response)
-      // A cut connection shows as `aborted`/`error`; a whole answer as `end`, and then the response finishes.
-      answer.once('error', (error) => {
-        response.off('close', onClientGone)
+      const problem = begin(response, answer)
+      if (problem) {
+        over({ outcome: 'unreachable', error: problem })
+        return void outgoing.destroy()
+      }
+      hasBegun = true
+      sendOn(answer, response)
+      if (!upstream.agent) answer.once('end', () => outgoing.destroy())
+      answer.on('error', (error) => {
+        if (isOver) return
+        over({ outcome: 'broken', error })
         endBroken(response, answer, upstream.lastWords)
-        resolve({ outcome: 'broken', error })
       })
-      response.once('finish', () => resolve({ outcome: 'answered', status: answer.statusCode ?? 502 }))
+      response.once('finish', () => {
+        if (isOver) return
+        over({ outcome: 'answered', status: answer.statusCode ?? 502 })
+        if (request.complete) return
+        // The upstream has said all it has to say; what it did not read of the request goes nowhere.
+        outgoing.destroy()
+        takeTheRest(request)
+      })
     })
     if (body) outgoing.end(body)
-    else request.pipe(outgoing)
+    else if (hasBody(request)) request.pipe(outgoing)
+    else outgoing.end()
   })
+}
+
+/**
+ * For a request that was answered before it had arrived whole: takes what still comes, for a while. A connection closed
+ * on somebody who is sending can lose him the answer.
+ */
+export function takeTheRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  request.unpipe()
+  request.resume()
+  const cut = setTimeout(() => request.socket.destroy(), REST_WITHIN_MS)
+  cut.unref()
+  const stop = (): void => clearTimeout(cut)
+  request.once('end', stop).once('close', stop)
+}
+
+function open(request: IncomingMessage, upstream: Upstream, body: Buffer | undefined): ClientRequest {
+  const { host, port, path, agent } = upstream
+  const headers = passOn(request.rawHeaders, { ...upstream.headers, ...framing(request, body) })
+  // Also where it is not kept: one who is told "close" may hang up on a body that he does not want to read, and his answer
+  // is then lost on the way.
+  headers.push('connection', 'keep-alive')
+  // Not `agent: false`, which makes an agent for each request: 3 KB for as long as it lasts.
+  const via = agent ? { agent } : { createConnection: () => connect({ host, port, noDelay: true }) }
+  const outgoing = httpRequest({ host, port, path, method: request.method, headers, ...via })
+  outgoing.setNoDelay(true)
+  // A machine that vanished answers nothing at all, and the kernel would try for minutes.
+  const late = setTimeout(() => outgoing.destroy(new Error('no connection in time')), CONNECT_WITHIN_MS)
+  outgoing.once('socket', (socket) => {
+    if (!socket.connecting) clearTimeout(late)
+    else socket.once('connect', () => clearTimeout(late))
+  })
+  outgoing.once('close', () => clearTimeout(late))
+  return outgoing
+}
+
+/** How long the body is, as far as its sender has said. */
+function framing(request: IncomingMessage, body: Buffer | undefined): Record<string, string> {
+  if (body) return { 'content-length': String(body.length) }
+  if (request.headers['transfer-encoding'] !== undefined) return { 'transfer-encoding': 'chunked' }
+  // Other methods must say that they have none.
+  const mayLackBody = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'].includes(request.method ?? '')
+  return hasBody(request) || mayLackBody ? {} : { 'content-length': '0' }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined
+}
+
+/** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
+function begin(response: ServerResponse, answer: IncomingMessage): Error | undefined {
+  try {
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passOn(answer.rawHeaders, {}))
+  } catch (error) {
+    response.statusMessage = ''
+    return error as Error
+  }
+  return undefined
+}
+
+function sendOn(answer: IncomingMessage, response: ServerResponse): void {
+  // By hand: a pipe would keep a dozen listeners for as long as the stream lasts.
+  answer.on('data', (chunk: Buffer) => {
+    clearImmediate(headAlone)
+    if (!response.write(chunk)) answer.pause()
+  })
+  response.on('drain', () => answer.resume())
+  answer.once('end', () => {
+    clearImmediate(headAlone)
+    response.end()
+  })
+  // When there is nothing yet to go with it in one write.
+  const headAlone = setImmediate(() => response.flushHeaders())
 }
 
 function endBroken(response: ServerResponse, answer: IncomingMessage, lastWords: string | undefined): void {
@@ -99,10 +176,36 @@ function endBroken(response: ServerResponse, answer: IncomingMessage, lastWords:
   else response.destroy()
 }
 
-function withoutHopByHop(headers: IncomingMessage['headers']): OutgoingHttpHeaders {
-  const kept: OutgoingHttpHeaders = { ...headers }
-  // `Connection: x-custom` makes x-custom hop-by-hop as well.
-  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())
-  for (const name of [...HOP_BY_HOP, ...named]) delete kept[name]
-  return kept
+/** Headers that belong to one connection, not to the request. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Headers as they came, several of a name and all, with `instead` in the place of those that it names. */
+function passOn(raw: readonly string[], instead: Readonly<Record<string, string | undefined>>): string[] {
+  const named = namedByConnection(raw)
+  const passed: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toLowerCase()
+    if (HOP_BY_HOP.has(name) || named.includes(name) || Object.hasOwn(instead, name)) continue
+    passed.push(raw[i]!, raw[i + 1]!)
+  }
+  for (const [name, value] of Object.entries(instead)) if (value !== undefined) passed.push(name, value)
+  return passed
+}
+
+/** `Connection: x-custom` makes x-custom hop-by-hop as well. */
+function namedByConnection(raw: readonly string[]): string[] {
+  const named: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]!.toLowerCase() !== 'connection') continue
+    named.push(...raw[i + 1]!.split(',').map((name) => name.trim().toLowerCase()))
+  }
+  return named
 }
