@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { findMarked } from './engine-mark.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { lookAt } from './process-look.ts'
+
+/** A living process of an engine. */
+export type Member = Pick<ProcessIdentity, 'pid' | 'startedAt'>
+
+/** How many processes are looked at before the event loop gets its turn: about 1 ms. */
+const AT_ONCE = 50
+
+/**
+ * The living processes of an engine: those of its group and its session, and those that left both but still carry its
+ * mark. Undefined when that cannot be told: without /proc, or for want of descriptors to read it.
+ */
+export async function membersOf(
+  identity: ProcessIdentity,
+  { byGroup, byMark }: { byGroup: boolean; byMark: boolean },
+): Promise<Member[] | undefined> {
+  const pids = listPids()
+  if (!pids) return undefined
+  const members: Member[] = []
+  const others = new Map<number, Member>()
+  for (const [index, pid] of pids.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
+    const look = lookAt(pid)
+    if (look === 'unknown') return undefined
+    if (look === 'none' || look.isZombie) continue
+    const { startedAt, group, session } = look
+    if (byGroup && (group === identity.pid || session === identity.pid)) members.push({ pid, startedAt })
+    // What an engine started is no older than the engine.
+    else if (byMark && Number(startedAt) >= Number(identity.startedAt)) others.set(pid, { pid, startedAt })
+  }
+  const marked = await findMarked([...others.keys()], identity.mark)
+  return [...members, ...marked.map((pid) => others.get(pid)!)]
+}
+
+/** Every process there is but the system's first and ourselves: neither is ever part of an engine. */
+export function listPids(): number[] | undefined {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => pid !== 1 && pid !== process.pid)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,101 @@
+import { sleep, type Clock } from '../../platform/clock.ts'
+import { killRest, signalEngine } from './engine-signals.ts'
+import { removeIdentity } from './identity-file.ts'
+import { endWithUs } from './living-engines.ts'
+import type { LogReader, OnLine } from './log-reader.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+
+/** An engine that runs, whether this worker started it or an earlier one. */
+export interface EngineProcess {
+  readonly identity: ProcessIdentity
+  /**
+   * Resolves when the process has ended, however it ended, its last lines were read and what it left behind is gone; for
+   * the latter two it waits half a second at most. Never rejects.
+   */
+  readonly exited: Promise<Exit>
+  /**
+   * Sends the signal to the whole group, SIGKILL after `killAfterMs`. Resolves when the process and all that it left
+   * behind are gone, and not before: something that hangs in a driver outlives even SIGKILL. May be called again, with
+   * less patience, and after the end.
+   */
+  stop(how: { signal: NodeJS.Signals; killAfterMs: number }): Promise<Exit>
+  /** Lets it run on without us, for the next worker to adopt. From then on nothing is told of it: `exited` stays open. */
+  leave(): void
+}
+
+/** Both null: an earlier run of the worker had started it, so nobody was told. */
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** At most 20. */
+  lastLines: string[]
+}
+
+export interface EngineHooks {
+  clock: Clock
+  onLine: OnLine
+}
+
+export interface Followed {
+  identity: ProcessIdentity
+  folder: string
+  logs: LogReader
+  ended: Promise<Pick<Exit, 'code' | 'signal'>>
+  clock: Clock
+  /** Stops waiting for the end. */
+  onLeave: () => void
+}
+
+const KILL_AGAIN_MS = 250
+
+/**
+ * What becomes of an engine, from when it runs:
+ *
+ *   running ──▶ ended: the rest of its group is killed, its last lines are read ──▶ exited ──▶ gone: nobody is left
+ *      └─▶ left: nothing is done or told any more
+ */
+export function followEngine({ identity, folder, logs, ended, clock, onLeave }: Followed): EngineProcess {
+  const callOff = endWithUs(identity)
+  const over = new AbortController()
+  const left = new AbortController()
+  const ending = ended.then((how) => (left.signal.aborted ? never<typeof how>() : how))
+  const gone = ending.then(async () => {
+    over.abort()
+    await killRest(identity, clock, left.signal)
+    callOff()
+    removeIdentity(folder, identity)
+  })
+  const exited = ending.then(async (how): Promise<Exit> => {
+    await logs.finish(gone, clock)
+    return { ...how, lastLines: logs.lastLines }
+  })
+  return {
+    identity,
+    exited,
+    async stop({ signal, killAfterMs }) {
+      if (!over.signal.aborted) signalEngine(identity, signal)
+      void killLater(identity, killAfterMs, clock, AbortSignal.any([over.signal, left.signal]))
+      await gone
+      return exited
+    },
+    leave() {
+      left.abort()
+      callOff()
+      logs.close()
+      onLeave()
+    },
+  }
+}
+
+/** Again and again: once could be the moment in which the system could not be asked whose process it is. */
+async function killLater(identity: ProcessIdentity, afterMs: number, clock: Clock, over: AbortSignal): Promise<void> {
+  await sleep(clock, afterMs, over)
+  while (!over.aborted) {
+    signalEngine(identity, 'SIGKILL')
+    await sleep(clock, KILL_AGAIN_MS, over)
+  }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {})
+}

@@ -1,0 +1,56 @@
+import { Socket } from 'node:net'
+import { sleep, type Clock } from '../../platform/clock.ts'
+import { LineCutter } from './line-cutter.ts'
+import { streams, type Stream } from './log-pipes.ts'
+
+export type OnLine = (stream: Stream, line: string) => void
+
+const LAST_LINES = 20
+/** How long we go on reading when the engine has ended but something that it started still holds its pipes. */
+const READ_ON_MS = 500
+const READ_ON_STEPS = 20
+
+/** Reads the lines of one engine. */
+export class LogReader {
+  /** The newest last; of both streams, in the order in which they came. */
+  readonly lastLines: string[] = []
+  readonly #readers: { socket: Socket; cutter: LineCutter; ended: Promise<void> }[]
+
+  /** Takes the descriptors over; undefined for a stream that cannot be read. */
+  constructor(fds: readonly (number | undefined)[], onLine: OnLine, rewrite = (line: string): string => line) {
+    this.#readers = streams.flatMap((stream, index) => {
+      const fd = fds[index]
+      if (fd === undefined) return []
+      const cutter = new LineCutter((raw) => {
+        const line = rewrite(raw)
+        this.lastLines.push(line)
+        if (this.lastLines.length > LAST_LINES) this.lastLines.shift()
+        onLine(stream, line)
+      })
+      const socket = new Socket({ fd, readable: true, writable: false })
+      socket.on('data', (bytes: Buffer) => cutter.push(bytes))
+      // A pipe that fails has ended as far as we can tell; `close` follows.
+      socket.on('error', () => {})
+      return [{ socket, cutter, ended: new Promise<void>((resolve) => socket.once('close', () => resolve())) }]
+    })
+  }
+
+  /** After the engine has ended: resolves when its last lines have been read and `others` is done, or soon after. */
+  async finish(others: Promise<unknown>, clock: Clock): Promise<void> {
+    const over = new AbortController()
+    const all = Promise.all([others, ...this.#readers.map(({ ended }) => ended)]).then(() => over.abort())
+    // In small steps: after a moment in which this process did not run, one long step would be over before anything is read.
+    for (let step = 0; step < READ_ON_STEPS && !over.signal.aborted; step += 1) {
+      await Promise.race([all, sleep(clock, READ_ON_MS / READ_ON_STEPS, over.signal)])
+    }
+    this.close()
+  }
+
+  /** Stops reading; what was read of a line that has not ended counts as a line. */
+  close(): void {
+    for (const { socket, cutter } of this.#readers) {
+      socket.destroy()
+      cutter.flush()
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { AppError, messageOf } from '../../platform/errors.ts'
+import { hasProc, lookAt } from './process-look.ts'
+
+/** One process and no other: numbers are used again, but not with the same start time in the same boot of the machine. */
+export interface ProcessIdentity {
+  pid: number
+  startedAt: string
+  /** Of the machine, not of the worker. */
+  boot: string
+  /** Random; the engine and what it starts carry it in their environment. */
+  mark: string
+}
+
+/** Undefined when it has ended already. */
+export function identify(pid: number, mark: string): ProcessIdentity | undefined {
+  const look = lookAt(pid)
+  if (look === 'unknown') throw new AppError('unavailable', `Cannot read the start time of process ${pid}.`)
+  return look === 'none' ? undefined : { pid, startedAt: look.startedAt, boot: machineBoot(), mark }
+}
+
+export function isRunning(identity: ProcessIdentity): boolean {
+  return stateOf(identity) === 'running'
+}
+
+/** `unknown` when the system could not be asked: then it must be taken neither for gone nor for ours. */
+export function stateOf({ pid, startedAt, boot }: ProcessIdentity): 'running' | 'ended' | 'unknown' {
+  if (boot !== machineBoot()) return 'ended'
+  const look = lookAt(pid)
+  if (look === 'none' || look === 'unknown') return look === 'none' ? 'ended' : 'unknown'
+  return look.startedAt === startedAt && !look.isZombie ? 'running' : 'ended'
+}
+
+/**
+ * Whether the group of an engine that ended just now can still be there. Nobody gets a number that a group has, so a new
+ * process of that number means that the group is empty.
+ */
+export function groupOf({ pid, startedAt, boot }: ProcessIdentity): 'ours' | 'empty' | 'unknown' {
+  if (boot !== machineBoot()) return 'empty'
+  const look = lookAt(pid)
+  if (look === 'unknown') return 'unknown'
+  return look === 'none' || look.startedAt === startedAt ? 'ours' : 'empty'
+}
+
+let knownBoot: string | undefined
+
+/** Names the time since the machine was started. */
+export function machineBoot(): string {
+  knownBoot ??= readBoot()
+  return knownBoot
+}
+
+function readBoot(): string {
+  try {
+    return hasProc
+      ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+      : execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim()
+  } catch (error) {
+    const hint = 'Without it a worker cannot tell its engines from other processes.'
+    throw new AppError('usage', `Cannot read the boot id of this machine: ${messageOf(error)}. ${hint}`, {
+      cause: error,
+    })
+  }
+}

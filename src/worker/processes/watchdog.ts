@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { sleep, type Clock } from '../../platform/clock.ts'
+import { watchdogScript } from './watchdog-script.ts'
+
+export interface Watchdog {
+  /** What makes this worker the owner of the folder's engines. */
+  readonly token: string
+  /** Its process at the moment; undefined while it could not be started. */
+  readonly pid: number | undefined
+  /** The worker ends in order and leaves no engine behind. Resolves when the watchdog is gone. */
+  done(): Promise<void>
+}
+
+export interface WatchdogOptions {
+  /** Has a folder for each replica, with the identity of its engine in it. */
+  folder: string
+  /** How long engines may wait for a new worker; 0 ends them as soon as this one is dead. Rounded up to whole seconds. */
+  graceMs: number
+  clock: Clock
+}
+
+const START_AGAIN_MS = 500
+const DONE_WITHIN_MS = 2000
+
+/**
+ * A small process in a session of its own, which outlives this one by as much as it takes to end engines that nobody
+ * adopts. Starting it takes the folder's engines over from an earlier worker, whose watchdog then lets go: to be called
+ * before any of them is adopted. Should it die, it is started again.
+ */
+export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watchdog {
+  const token = randomUUID()
+  const isDone = new AbortController()
+  let child: ChildProcess
+  own(folder, token)
+  const start = (): void => {
+    child = spawnWatchdog(resolve(folder), token, Math.ceil(graceMs / 1000))
+    const again = async (): Promise<void> => {
+      await sleep(clock, START_AGAIN_MS, isDone.signal)
+      if (!isDone.signal.aborted) start()
+    }
+    child.once('exit', () => void again())
+    child.once('error', () => child.pid === undefined && void again())
+  }
+  start()
+  return {
+    token,
+    get pid() {
+      return child.pid
+    },
+    async done() {
+      isDone.abort()
+      await endInOrder(child, clock)
+    },
+  }
+}
+
+/** Never half a token: the watchdog of an earlier worker may read it at this moment. */
+function own(folder: string, token: string): void {
+  const file = join(folder, 'owner')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(`${file}.new`, `${token}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+function spawnWatchdog(folder: string, token: string, graceS: number): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', watchdogScript, 'flotilla-watchdog', folder, token, String(graceS)], {
+    // Its input is ours alone: it closes when we die. It holds nothing else of ours.
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    cwd: '/',
+    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+  })
+  child.stdin?.on('error', () => {})
+  // It must not keep a worker alive that has nothing left to do.
+  child.unref()
+  return child
+}
+
+async function endInOrder(child: ChildProcess, clock: Clock): Promise<void> {
+  const hasEnded = (): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+  if (hasEnded()) return
+  const ended = new AbortController()
+  child.once('exit', () => ended.abort())
+  child.stdin?.end('done\n')
+  await sleep(clock, DONE_WITHIN_MS, ended.signal)
+  if (!hasEnded()) child.kill('SIGKILL')
+}
