@@ -1,0 +1,246 @@
+import { fileURLToPath } from 'node:url'
+import { engineProfile, type EngineProfile, type EngineProfileInput } from '../../api/engine-profile.ts'
+
+/** `.ts` from the source tree, `.js` from a build: the simulated engine is what this file is. */
+const simProgram = fileURLToPath(
+  new URL(`../../engines/sim/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+)
+
+/** Numbers of devices mean what nvidia-smi says they mean; without the order CUDA counts the fastest first. */
+const gpus = {
+  CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+  CUDA_VISIBLE_DEVICES: '{{devices}}',
+  HIP_VISIBLE_DEVICES: '{{devices}}',
+  ZE_AFFINITY_MASK: '{{devices}}',
+}
+
+const text = ['/v1/chat/completions', '/v1/completions', '/v1/models']
+
+const inputs: EngineProfileInput[] = [
+  {
+    name: 'sim',
+    description: 'Simulated engine for demos and tests: answers like a language model, needs none',
+    command: [
+      process.execPath,
+      '--max-semi-space-size=1',
+      simProgram,
+      '--port',
+      '{{port}}',
+      '--model',
+      '{{model}}',
+      ['--parallel={{parallel}}'],
+      ['--context={{context}}'],
+    ],
+    model: 'none',
+    ready: { http: '/health' },
+    serves: [...text, '/v1/embeddings'],
+    parallel: 4,
+  },
+  {
+    name: 'command',
+    description: 'Any program: the option "command" is a shell line that serves on {{port}}',
+    command: ['/bin/sh', '-c', '{{command}}'],
+    shell_option: 'command',
+    env: {
+      ...gpus,
+      FLOTILLA_HOST: '{{host}}',
+      FLOTILLA_PORT: '{{port}}',
+      FLOTILLA_MODEL: '{{model}}',
+      FLOTILLA_MODEL_PATH: '{{model_path}}',
+      FLOTILLA_SOURCE: '{{source}}',
+      FLOTILLA_CONTEXT: '{{context}}',
+      FLOTILLA_PARALLEL: '{{parallel}}',
+      FLOTILLA_DEVICES: '{{devices}}',
+    },
+    options: 'none',
+    ready: { port: true },
+    memory: 'on_demand',
+    serves: [
+      ...text,
+      '/v1/responses',
+      '/v1/messages',
+      '/v1/embeddings',
+      '/v1/rerank',
+      '/v1/audio/transcriptions',
+      '/v1/audio/translations',
+      '/v1/audio/speech',
+      '/v1/images/generations',
+    ],
+  },
+  {
+    name: 'llama-server',
+    description: 'llama.cpp: GGUF files on CPU and GPU',
+    // --ctx-size is shared by all slots. Without --parallel there are four slots on one cache.
+    command: [
+      'llama-server',
+      '--host',
+      '{{host}}',
+      '--port',
+      '{{port}}',
+      '--model',
+      '{{model_path}}',
+      '--alias',
+      '{{model}}',
+      ['--ctx-size', '{{context_total}}'],
+      ['--parallel', '{{parallel}}'],
+    ],
+    env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
+    // Its parser knows no `--name=value`.
+    options: 'pairs',
+    ready: { http: '/health' },
+    serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize'],
+    parallel: 4,
+  },
+  {
+    name: 'vllm',
+    description: 'vLLM: Hugging Face models on GPUs',
+    command: [
+      'vllm',
+      'serve',
+      '{{model_path}}',
+      '--served-model-name={{model}}',
+      '--host={{host}}',
+      '--port={{port}}',
+      ['--max-model-len={{context}}'],
+      ['--max-num-seqs={{parallel}}'],
+    ],
+    env: gpus,
+    ready: { http: '/health' },
+    // Compiling and capturing graphs is silent for minutes.
+    ready_within_s: 300,
+    stop: { kill_after_s: 30 },
+    memory: 'preallocated',
+    serves: [
+      ...text,
+      '/v1/responses',
+      '/v1/messages',
+      '/v1/embeddings',
+      '/v1/rerank',
+      '/v1/score',
+      '/v1/audio/transcriptions',
+      '/v1/audio/translations',
+      '/tokenize',
+      '/detokenize',
+    ],
+    parallel: 256,
+  },
+  {
+    name: 'sglang',
+    description: 'SGLang: Hugging Face models on GPUs',
+    // And not `python3 -m sglang.launch_server`, which takes the same flags: every machine has a python3, so a node without
+    // SGLang could not be told from one with it.
+    command: [
+      'sglang',
+      'serve',
+      '--model-path={{model_path}}',
+      '--served-model-name={{model}}',
+      '--host={{host}}',
+      '--port={{port}}',
+      ['--context-length={{context}}'],
+      ['--max-running-requests={{parallel}}'],
+    ],
+    env: gpus,
+    ready: { http: '/health' },
+    ready_within_s: 300,
+    stop: { kill_after_s: 30 },
+    memory: 'preallocated',
+    serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/v1/score', '/generate'],
+    parallel: 256,
+  },
+  {
+    name: 'whisper-server',
+    description: 'whisper.cpp: speech to text',
+    command: [
+      'whisper-server',
+      '--host',
+      '{{host}}',
+      '--port',
+      '{{port}}',
+      '--model',
+      '{{model_path}}',
+      '--inference-path',
+      '/v1/audio/transcriptions',
+    ],
+    env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
+    options: 'pairs',
+    ready: { http: '/health' },
+    serves: ['/v1/audio/transcriptions'],
+  },
+  {
+    name: 'text-embeddings-inference',
+    description: 'Text Embeddings Inference: embeddings and reranking',
+    // Flags that Flotilla owns are given even where a default would do: the program reads PORT, HOSTNAME and the like
+    // from the environment. Two replicas must not share the socket.
+    command: [
+      'text-embeddings-router',
+      '--model-id={{model_path}}',
+      '--served-model-name={{model}}',
+      '--hostname={{host}}',
+      '--port={{port}}',
+      '--uds-path=/tmp/flotilla-tei-{{port}}',
+      ['--max-concurrent-requests={{parallel}}'],
+    ],
+    env: gpus,
+    ready: { http: '/health' },
+    serves: ['/v1/embeddings', '/embed', '/embed_sparse', '/rerank', '/predict', '/similarity', '/tokenize'],
+    parallel: 512,
+  },
+  {
+    name: 'mlx-lm',
+    description: 'MLX: language models on Apple silicon',
+    command: [
+      'mlx_lm.server',
+      '--model={{model_path}}',
+      '--host={{host}}',
+      '--port={{port}}',
+      ['--decode-concurrency={{parallel}}'],
+    ],
+    // Any other name makes it fetch a model of that name.
+    request_model: 'default_model',
+    ready: { http: '/health' },
+    memory: 'on_demand',
+    serves: text,
+    parallel: 32,
+  },
+  {
+    name: 'ollama',
+    description: 'Ollama: fetches models by itself, from the source "ollama:name"',
+    program: 'ollama',
+    // Serves, fetches the model, loads it (a model of embeddings cannot be run with a prompt, which is no failure) and
+    // says so. The shell waits for the server's end, so that it stops as gracefully as the server does.
+    command: [
+      '/bin/sh',
+      '-c',
+      [
+        '"$1" serve & server=$!',
+        "trap 'kill -TERM $server 2>/dev/null; wait $server; exit' TERM INT",
+        'until "$1" list >/dev/null 2>&1; do kill -0 $server 2>/dev/null || exit 1; sleep 0.2; done',
+        '"$1" pull "$2" || { kill $server; wait $server; exit 1; }',
+        '"$1" run "$2" "" </dev/null >/dev/null 2>&1',
+        'echo "flotilla: the model is there"',
+        'wait $server',
+      ].join('\n'),
+      'ollama',
+      '{{program}}',
+      '{{source_name}}',
+    ],
+    env: {
+      ...gpus,
+      OLLAMA_HOST: '{{host}}:{{port}}',
+      OLLAMA_KEEP_ALIVE: '-1',
+      OLLAMA_NUM_PARALLEL: '{{parallel}}',
+      OLLAMA_CONTEXT_LENGTH: '{{context}}',
+      // Replicas share one folder of models: a start must not throw away what another is fetching.
+      OLLAMA_NOPRUNE: '1',
+    },
+    options: 'none',
+    model: 'source',
+    request_model: '{{source_name}}',
+    ready: { log: '^flotilla: the model is there$' },
+    ready_within_s: 600,
+    serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/api/chat', '/api/generate', '/api/embed'],
+  },
+]
+
+/** The engines that every node knows. Whether their programs are there is another matter. */
+export const builtInProfiles: readonly EngineProfile[] = inputs.map((input) => engineProfile.parse(input))

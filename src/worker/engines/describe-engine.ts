@@ -1,0 +1,53 @@
+import { isAbsolute } from 'node:path'
+import type { ReportedEngineMessage } from '../../api/bus/messages.ts'
+import type { EngineProfile } from '../../api/engine-profile.ts'
+import { programOf } from './find-program.ts'
+import type { InstalledEngine } from './installed.ts'
+import type { KnownEngine } from './profiles.ts'
+
+type OperationMessage = NonNullable<ReportedEngineMessage['operation']>
+
+/** What is known about an engine here and now. */
+export interface EngineFacts {
+  name: string
+  /** None: it was installed, but its profile is gone. */
+  known: KnownEngine | undefined
+  program: string | undefined
+  installed: InstalledEngine | undefined
+  /** What is being done to it, or was last. */
+  running: OperationMessage | undefined
+  /** What the report is to tell of. */
+  operation: OperationMessage | undefined
+}
+
+/** An engine as heartbeats tell it; pure. */
+export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
+  const { name, known, installed, operation } = facts
+  return {
+    name,
+    source: known?.source ?? 'user',
+    ...stateOf(facts),
+    version: installed?.version ?? null,
+    serves: known?.profile?.serves ?? [],
+    operation: operation ? { ...operation, stopped: [...operation.stopped] } : null,
+  }
+}
+
+function stateOf({ name, known, program, running }: EngineFacts): Pick<ReportedEngineMessage, 'state' | 'reason'> {
+  if (!known) {
+    const reason = `The engine "${name}" is installed, but no profile has this name any more. Bring it back, or delete the engine.`
+    return { state: 'broken', reason }
+  }
+  if (!known.profile) return { state: 'broken', reason: known.broken }
+  if (running?.state === 'running' && running.kind !== 'delete') return { state: 'installing', reason: null }
+  if (program !== undefined) return { state: 'available', reason: null }
+  return { state: known.profile.install ? 'installable' : 'missing', reason: whyMissing(known.profile) }
+}
+
+function whyMissing(profile: EngineProfile): string {
+  const program = programOf(profile)
+  const missing = isAbsolute(program) ? 'is not there, or may not be run' : 'is not in PATH'
+  if (profile.install) return `The program "${program}" ${missing} yet; it will be installed when it is needed.`
+  const fix = `Install it on the node, or: flotilla engines install ${profile.name} …`
+  return `The program "${program}" ${missing}. ${fix}`
+}

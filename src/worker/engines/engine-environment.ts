@@ -1,0 +1,13 @@
+/** Variables of the worker's own: join token, admin key, database. */
+const OURS = /^FLOTILLA_/
+
+/** What an engine, or a command that installs one, gets: the worker's environment without the worker's own business. */
+export function engineEnvironment(
+  worker: Readonly<Record<string, string | undefined>>,
+  set: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const inherited = Object.entries(worker).flatMap(([name, value]) =>
+    value === undefined || OURS.test(name) ? [] : [[name, value] as const],
+  )
+  return { ...Object.fromEntries(inherited), ...set }
+}
