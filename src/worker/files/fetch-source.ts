@@ -1,0 +1,96 @@
+import { rm, stat } from 'node:fs/promises'
+import { fetchFile, partId, type FetchFileDeps } from './fetch-file.ts'
+import { resolveSource, type ResolveDeps } from './resolve.ts'
+import type { SharedWork } from './shared-work.ts'
+import type { RemoteSource } from './source.ts'
+import { sweep } from './sweep.ts'
+import { together } from './together.ts'
+import { buildTree } from './trees.ts'
+import type { Fetched, FileProgress, Wanted } from './wanted.ts'
+
+export interface FetchSourceDeps extends FetchFileDeps, ResolveDeps {
+  /** By the id of their part: two sources may want the same file. */
+  files: SharedWork<Fetched>
+}
+
+/** Brings all files of a source into the store and notes in its manifest, which is there, that it is complete. */
+export async function fetchSource(
+  { id, label, source }: { id: string; label: string; source: RemoteSource },
+  deps: FetchSourceDeps,
+  signal: AbortSignal,
+  report: (progress: FileProgress) => void,
+): Promise<void> {
+  const { store, space, clock } = deps
+  const beganAtMs = clock.nowMs()
+  await store.lock.run(() => sweep(store))
+  const { files, main } = await resolveSource(source, deps, signal)
+  await store.claims.whileFetching(async () => {
+    const missing = await store.lock.run(() => missingBytes(files, deps))
+    for (const { path, size } of files) report({ path, doneBytes: 0, totalBytes: size ?? null, arrivedBytes: 0 })
+    const fetched = await space.withRoom(label, missing, async (reservation) => {
+      const onProgress = (progress: FileProgress): void => {
+        const { path, doneBytes, totalBytes, arrivedBytes } = progress
+        // Before anything has arrived it is only being read again, and takes no more room than it did.
+        if (arrivedBytes > 0 && missing.has(path)) reservation.set(path, totalBytes! - doneBytes)
+        report(progress)
+      }
+      const fetchOne = (wanted: Wanted) => (signal: AbortSignal) => fetchShared(wanted, id, deps, signal, onProgress)
+      return together(files.map(fetchOne), signal)
+    })
+    await store.lock.run(() => complete(id, main, fetched, files, deps))
+  })
+  store.log.info({ source: label, files: files.length, took_ms: clock.nowMs() - beganAtMs }, 'model files: fetched')
+}
+
+/** How much of each file of known size is still to come; from here on its blob is not deleted. Needs the lock. */
+async function missingBytes(files: readonly Wanted[], { store }: FetchSourceDeps): Promise<Map<string, number>> {
+  const { layout, claims } = store
+  const missing = new Map<string, number>()
+  for (const wanted of files) {
+    if (wanted.sha256 !== undefined) claims.pin(wanted.sha256)
+    if (wanted.size === undefined) continue
+    const present = [layout.part(partId(wanted)), ...(wanted.sha256 === undefined ? [] : [layout.blob(wanted.sha256)])]
+    const sizes = await Promise.all(
+      present.map((path) =>
+        stat(path).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      ),
+    )
+    missing.set(wanted.path, Math.max(0, wanted.size - Math.max(...sizes)))
+  }
+  return missing
+}
+
+/** Whoever else wants the same file waits for the same transfer; its progress comes under the name that it has here. */
+async function fetchShared(
+  wanted: Wanted,
+  sourceId: string,
+  deps: FetchSourceDeps,
+  signal: AbortSignal,
+  report: (progress: FileProgress) => void,
+): Promise<Fetched> {
+  const { path } = wanted
+  const onProgress = (progress: FileProgress): void => report({ ...progress, path })
+  const fetched = await deps.files.join(partId(wanted), { signal, onProgress }, (signal, report) =>
+    fetchFile(wanted, sourceId, deps, signal, report),
+  )
+  return { ...fetched, path }
+}
+
+async function complete(
+  id: string,
+  main: string | null,
+  fetched: Fetched[],
+  files: readonly Wanted[],
+  { store }: FetchSourceDeps,
+): Promise<void> {
+  const { manifests, layout, clock } = store
+  const manifest = manifests.get(id)
+  // Its models were deleted in the very moment that everybody stopped waiting for it.
+  if (!manifest) return
+  const tree = await buildTree(layout, fetched)
+  await manifests.put({ ...manifest, used_at: clock.nowMs(), content: { tree, main, files: fetched } })
+  for (const wanted of files) await rm(layout.record(partId(wanted)), { force: true })
+}

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { AppError } from '../../platform/errors.ts'
+import { request as httpRequest } from '../../platform/node-http.ts'
+
+export interface HttpGet {
+  url: URL
+  method?: 'GET' | 'HEAD'
+  /** Sent to every host on the way. */
+  headers?: Record<string, string>
+  /** Sent to the URL's own host, and never again once a redirect has led away from it. */
+  credentials?: Record<string, string>
+  /** Answers with the redirect itself when that leads to another host. */
+  stayOnHost?: boolean
+  signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  /** To be read or destroyed by the caller. */
+  body: IncomingMessage
+  /** Where the answer came from, after redirects. */
+  url: URL
+}
+
+const MOST_REDIRECTS = 10
+
+/**
+ * One GET, with redirects followed. Rejects with an AppError for a redirect that must not be followed and with the
+ * connection's own error otherwise; what the status means is the caller's business.
+ */
+export async function httpGet({
+  url,
+  method = 'GET',
+  headers,
+  credentials,
+  stayOnHost,
+  signal,
+}: HttpGet): Promise<HttpAnswer> {
+  let at = url
+  let secret: Record<string, string> = { ...basicAuth(url), ...credentials }
+  for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
+    const body = await ask(at, method, { 'accept-encoding': 'identity', ...headers, ...secret }, signal)
+    const answer = { status: body.statusCode ?? 0, headers: body.headers, body, url: at }
+    const next = redirectOf(answer)
+    if (!next || (stayOnHost && next.host !== url.host)) return answer
+    body.destroy()
+    if (next.host !== at.host) secret = {}
+    at = next
+  }
+  throw new AppError('bad_gateway', `${showUrl(url)} was redirected more than ${MOST_REDIRECTS} times.`)
+}
+
+/** Host and path: a query may hold a signature, and a user a password. */
+export function showUrl(url: URL): string {
+  return `${url.host}${url.pathname}`
+}
+
+function basicAuth({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {}
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+function ask(url: URL, method: string, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    // Without user and password: they are among the headers, for as long as they may be sent.
+    const bare = new URL(url)
+    bare.username = ''
+    bare.password = ''
+    const outgoing = request(bare, { method, headers, signal }, (answer) => {
+      // An answer that breaks off while nobody reads it yet is told to whoever reads it next.
+      answer.on('error', () => {})
+      resolve(answer)
+    })
+    outgoing.on('error', reject)
+    outgoing.end()
+  })
+}
+
+function redirectOf({ status, headers, url }: HttpAnswer): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(status) || headers.location === undefined) return undefined
+  const next = URL.parse(headers.location, url.href)
+  if (!next || !/^https?:$/.test(next.protocol)) {
+    throw new AppError('bad_gateway', `${showUrl(url)} was redirected to something that is not a web address.`)
+  }
+  if (url.protocol === 'https:' && next.protocol === 'http:') {
+    const why = 'the connection would no longer be encrypted'
+    throw new AppError('bad_gateway', `${showUrl(url)} was redirected to http://${next.host}: not followed, ${why}.`)
+  }
+  return next
+}

@@ -1,0 +1,10 @@
+/** Lets one piece of work in at a time, in the order of asking. */
+export class Lock {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => {})
+    return result
+  }
+}

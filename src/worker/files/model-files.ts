@@ -1,0 +1,143 @@
+import type { ProgressMessage } from '../../api/bus/messages.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { AppError, toAppError } from '../../platform/errors.ts'
+import type { Logger } from '../../platform/log.ts'
+import { companionsOf, type Options } from './companions.ts'
+import type { FrontendFiles } from './frontend-files.ts'
+import { SourceHolder, type HeldFiles } from './hold-source.ts'
+import { openStore, wireTransfers, type TransferOptions } from './open-store.ts'
+import { ProgressMeter } from './progress-meter.ts'
+import { removeSource, type Removed } from './removal.ts'
+import { parseSource } from './source.ts'
+import type { Store } from './store.ts'
+import { together } from './together.ts'
+
+export interface ModelFilesOptions extends TransferOptions {
+  /** Ours alone: nobody else may change what is in it. */
+  folder: string
+  /** Where the files of all models are already; then none is fetched. */
+  sharedFolder?: string | undefined
+  /** The models folder of a frontend on this machine, whose files are used where they are. */
+  frontendFolder?: string | undefined
+  frontend: FrontendFiles
+  clock: Clock
+  log: Logger
+}
+
+export interface ModelToStage {
+  modelName: string
+  /** None: the engine needs no files, or gets them by itself. */
+  source: string | null
+  options: Options
+}
+
+export interface Waiting {
+  signal: AbortSignal
+  /** At most four times a second. */
+  onProgress: (progress: ProgressMessage) => void
+}
+
+export interface StagedModel {
+  /** The main file, or the folder of a repository. */
+  modelPath: string | undefined
+  /** Those of the model, with paths in place of sources. */
+  options: Options
+  bytes: number
+  release: () => void
+}
+
+/**
+ * The model files of this node: brought here once, kept under their digests, deleted when nobody needs them. A source that
+ * is complete is used as it is, without asking where it came from: a start needs no network, and all replicas on the node
+ * run the same bytes. What has changed at the origin is fetched when the model's files are deleted, or its source changes.
+ */
+export class ModelFiles {
+  readonly #store: Store
+  readonly #holder: SourceHolder
+
+  private constructor(store: Store, holder: SourceHolder) {
+    this.#store = store
+    this.#holder = holder
+  }
+
+  static async open(options: ModelFilesOptions): Promise<ModelFiles> {
+    const store = await openStore(options)
+    const folders = { shared: options.sharedFolder, frontend: options.frontendFolder }
+    return new ModelFiles(store, new SourceHolder(folders, store, wireTransfers(options, store)))
+  }
+
+  /** Brings everything here that a model needs, and keeps it until it is released. After a restart it is staged again. */
+  async stage({ modelName, source, options }: ModelToStage, { signal, onProgress }: Waiting): Promise<StagedModel> {
+    const companions = companionsOf(options)
+    const meter = new ProgressMeter(this.#store.clock, onProgress)
+    const held: HeldFiles[] = []
+    const releaseAll = (): void => held.forEach(({ release }) => release())
+    const hold = (text: string, option?: string) => async (signal: AbortSignal) => {
+      const files = await this.#holder.hold(text, modelName, signal, meter).catch((error: unknown) => {
+        throw option === undefined || signal.aborted ? error : ofOption(option, error)
+      })
+      held.push(files)
+      return files
+    }
+    try {
+      const main = source === null ? [] : [hold(source)]
+      const files = await together([...main, ...companions.map(([name, text]) => hold(text, name))], signal)
+      const modelPath = source === null ? undefined : files.shift()!.path
+      const staged = Object.fromEntries(companions.map(([name], index) => [name, files[index]!.path]))
+      const bytes = held.reduce((sum, { bytes }) => sum + bytes, 0)
+      return { modelPath, options: { ...options, ...staged }, bytes, release: releaseAll }
+    } catch (error) {
+      releaseAll()
+      throw error
+    } finally {
+      meter.dispose()
+    }
+  }
+
+  /** One file that is not a model's, such as an engine's archive. It may be deleted a week after it was released. */
+  async fetch(source: string, { signal, onProgress }: Waiting): Promise<HeldFiles> {
+    const parsed = parseSource(source)
+    if (parsed.kind === 'hub' && parsed.path === undefined) {
+      throw new AppError('bad_request', `${source} is a whole repository; a single file was expected.`)
+    }
+    const meter = new ProgressMeter(this.#store.clock, onProgress)
+    try {
+      return await this.#holder.hold(source, undefined, signal, meter)
+    } finally {
+      meter.dispose()
+    }
+  }
+
+  /** Deletes what is here of a model; what other models need as well stays. Refused while it is in use. */
+  delete(modelName: string): Promise<Removed> {
+    const { lock, claims, manifests } = this.#store
+    return lock.run(async () => {
+      if (claims.hasModel(modelName)) {
+        throw new AppError('conflict', `The files of ${modelName} are in use on this node. Stop its replicas first.`)
+      }
+      const sum: Removed = { files: 0, freedBytes: 0 }
+      for (const manifest of manifests.all().filter(({ models }) => models.includes(modelName))) {
+        const models = manifest.models.filter((name) => name !== modelName)
+        if (models.length > 0 || claims.hasSource(manifest.id)) {
+          await manifests.put({ ...manifest, models })
+          continue
+        }
+        const { files, freedBytes } = await removeSource(this.#store, manifest.id)
+        sum.files += files
+        sum.freedBytes += freedBytes
+      }
+      return sum
+    })
+  }
+
+  /** Stops all transfers; what has arrived stays for the next run. */
+  async dispose(): Promise<void> {
+    await this.#holder.close(new AppError('unavailable', 'This node is stopping.'))
+    await this.#store.lock.run(async () => {})
+  }
+}
+
+function ofOption(name: string, error: unknown): AppError {
+  const { code, message } = toAppError(error)
+  return new AppError(code, `The option "${name}" of the model: ${message}`, { cause: error })
+}

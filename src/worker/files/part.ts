@@ -1,0 +1,159 @@
+import { createHash, type Hash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open, readFile, rm, type FileHandle } from 'node:fs/promises'
+import { z } from 'zod'
+import { writeJson, type Layout } from './layout.ts'
+import type { Wanted } from './wanted.ts'
+
+const record = z.object({
+  label: z.string(),
+  source_id: z.string(),
+  etag: z.string().nullable(),
+  last_modified: z.string().nullable(),
+  size: z.int().nonnegative().nullable(),
+  /** Known once everything has arrived. */
+  sha256: z.string().nullable(),
+})
+export type PartRecord = z.infer<typeof record>
+
+/** What the server says of the file; a change of it means that what we have is of another file. */
+export type Head = Pick<PartRecord, 'etag' | 'last_modified' | 'size'>
+
+const CHUNK_BYTES = 1024 * 1024
+
+export async function readRecord(layout: Layout, id: string): Promise<PartRecord | undefined> {
+  try {
+    return record.parse(JSON.parse(await readFile(layout.record(id), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** What has arrived of one file, hashed as it arrives. */
+export class Part {
+  doneBytes = 0
+  readonly #wanted: Wanted
+  readonly #layout: Layout
+  readonly #id: string
+  readonly #file: FileHandle
+  #record: PartRecord
+  #hash: Hash = createHash('sha256')
+
+  private constructor(wanted: Wanted, layout: Layout, id: string, file: FileHandle, record: PartRecord) {
+    this.#wanted = wanted
+    this.#layout = layout
+    this.#id = id
+    this.#file = file
+    this.#record = record
+  }
+
+  /** Takes up what an earlier transfer has left, if that can be gone on with. Reads all of it, in small pieces. */
+  static async open(
+    wanted: Wanted,
+    { layout, id, sourceId }: { layout: Layout; id: string; sourceId: string },
+    signal: AbortSignal,
+    onHashed: (doneBytes: number) => void,
+  ): Promise<Part> {
+    const earlier = await readRecord(layout, id)
+    const fresh = { source_id: sourceId, etag: null, last_modified: null, size: null, sha256: null }
+    const file = await open(layout.part(id), constants.O_RDWR | constants.O_CREAT, 0o600)
+    const part = new Part(wanted, layout, id, file, earlier ?? { label: wanted.label, ...fresh })
+    try {
+      const { size } = await file.stat()
+      const isUsable = earlier !== undefined && part.canResume && size <= (part.totalBytes ?? size)
+      if (isUsable) await part.#takeUp(size, signal, onHashed)
+      else await part.restart()
+      return part
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  get totalBytes(): number | null {
+    return this.#wanted.size ?? this.#record.size
+  }
+
+  get isComplete(): boolean {
+    return this.doneBytes === this.totalBytes
+  }
+
+  get head(): Head {
+    return this.#record
+  }
+
+  /** Whether the rest can be asked for later without the risk of gluing two different files together. */
+  get canResume(): boolean {
+    const { etag, last_modified: lastModified, sha256 } = this.#record
+    return etag !== null || lastModified !== null || sha256 !== null || this.#wanted.sha256 !== undefined
+  }
+
+  /** What asks for the rest, provided that the file is still the same; nothing when all of it is wanted. */
+  get rangeHeaders(): Record<string, string> {
+    if (this.doneBytes === 0) return {}
+    const { etag, last_modified: lastModified } = this.#record
+    // A weak etag may not be used for this; it is compared when the answer comes.
+    const validator = etag !== null && !etag.startsWith('W/') ? etag : lastModified
+    return { range: `bytes=${this.doneBytes}-`, ...(validator === null ? {} : { 'if-range': validator }) }
+  }
+
+  /** Notes what the server says of the file, before the first byte is written. */
+  async describe(head: Head): Promise<void> {
+    this.#record = { ...this.#record, label: this.#wanted.label, ...head }
+    await writeJson(this.#layout.record(this.#id), this.#record)
+  }
+
+  async append(chunk: Buffer): Promise<void> {
+    for (let at = 0; at < chunk.length;) {
+      const { bytesWritten } = await this.#file.write(chunk, at, chunk.length - at, this.doneBytes + at)
+      at += bytesWritten
+    }
+    this.#hash.update(chunk)
+    this.doneBytes += chunk.length
+  }
+
+  async restart(): Promise<void> {
+    await this.#file.truncate(0)
+    // Before the record says that this is another file: not even a power cut may leave bytes of the old one under it.
+    if (this.doneBytes > 0) await this.#file.sync()
+    this.#hash = createHash('sha256')
+    this.doneBytes = 0
+    this.#record = { ...this.#record, etag: null, last_modified: null, size: null, sha256: null }
+  }
+
+  /** Everything has arrived and is on the disk. The digest is also noted, so that it is not lost with a crash from here on. */
+  async seal(): Promise<string> {
+    // A write that failed half-way may have left bytes beyond the end.
+    await this.#file.truncate(this.doneBytes)
+    await this.#file.sync()
+    const sha256 = this.#hash.digest('hex')
+    await writeJson(this.#layout.record(this.#id), { ...this.#record, size: this.doneBytes, sha256 })
+    return sha256
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
+
+  async discard(): Promise<void> {
+    await rm(this.#layout.part(this.#id), { force: true })
+    await rm(this.#layout.record(this.#id), { force: true })
+  }
+
+  async #takeUp(size: number, signal: AbortSignal, onHashed: (doneBytes: number) => void): Promise<void> {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+    while (this.doneBytes < size) {
+      signal.throwIfAborted()
+      const { bytesRead } = await this.#file.read(
+        buffer,
+        0,
+        Math.min(CHUNK_BYTES, size - this.doneBytes),
+        this.doneBytes,
+      )
+      if (bytesRead === 0) break
+      this.#hash.update(buffer.subarray(0, bytesRead))
+      this.doneBytes += bytesRead
+      onHashed(this.doneBytes)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { sleep, type Clock } from '../../platform/clock.ts'
+import { AppError, messageOf } from '../../platform/errors.ts'
+import type { Logger } from '../../platform/log.ts'
+
+/** Something that may well go better next time. Anything else that is thrown is final. */
+export class Interruption extends Error {
+  readonly retryAfterMs: number
+
+  constructor(message: string, retryAfterMs = 0) {
+    super(message)
+    this.name = 'Interruption'
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export interface RetryLimits {
+  /** Tries that bring nothing new, one after the other. */
+  mostTries: number
+  firstDelayMs: number
+  mostDelayMs: number
+}
+
+export const retryLimits: RetryLimits = { mostTries: 8, firstDelayMs: 500, mostDelayMs: 30_000 }
+
+/** A server that gives a few bytes each time is not followed for ever. */
+const MOST_TRIES_IN_ALL = 10_000
+/** However long a server asks us to wait. */
+const MOST_RETRY_AFTER_MS = 5 * 60_000
+
+export interface Persistence {
+  clock: Clock
+  log: Logger
+  random: () => number
+  limits: RetryLimits
+}
+
+/** Tries until it works, ends for good, or brings nothing new for too long. `reached` grows with what has been achieved. */
+export async function persist<T>(
+  label: string,
+  { clock, log, random, limits }: Persistence,
+  signal: AbortSignal,
+  reached: () => number,
+  attempt: (count: number) => Promise<T>,
+): Promise<T> {
+  let best = reached()
+  let fruitless = 0
+  for (let count = 0; ; count += 1) {
+    signal.throwIfAborted()
+    try {
+      return await attempt(count)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof Interruption)) throw error
+      fruitless = reached() > best ? 0 : fruitless + 1
+      best = Math.max(best, reached())
+      if (fruitless >= limits.mostTries || count >= MOST_TRIES_IN_ALL) throw givenUp(label, error, fruitless)
+      const delayMs = delayOf(fruitless, error, limits, random)
+      log.warn({ file: label, reason: error.message, again_in_ms: Math.round(delayMs) }, 'model files: interrupted')
+      await sleep(clock, delayMs, signal)
+    }
+  }
+}
+
+/** Between half and all of a time that doubles, so that many nodes do not come back in step. */
+function delayOf(fruitless: number, error: Interruption, limits: RetryLimits, random: () => number): number {
+  const backoffMs =
+    Math.min(limits.mostDelayMs, limits.firstDelayMs * 2 ** Math.max(0, fruitless - 1)) * (0.5 + random() / 2)
+  return Math.max(backoffMs, Math.min(error.retryAfterMs, MOST_RETRY_AFTER_MS))
+}
+
+function givenUp(label: string, last: Interruption, tries: number): AppError {
+  const hint = 'What has arrived is kept: the next start goes on from there.'
+  return new AppError('unavailable', `Cannot fetch ${label}: ${last.message} (${tries} tries in a row). ${hint}`)
+}
+
+/** A failure of a connection, as one that may go better next time, unless it cannot. */
+export function connectionFailure(label: string, error: unknown): Error {
+  if (error instanceof AppError || error instanceof Interruption) return error
+  const { code = '' } = error as NodeJS.ErrnoException
+  // A connection that was tried at several addresses fails with an error without a text of its own.
+  const reason = messageOf(error) || code || 'the connection failed'
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_TLS|^EPROTO$/.test(code)) {
+    const hint = 'Check the address, or make the certificate known with NODE_EXTRA_CA_CERTS.'
+    return new AppError('bad_gateway', `Cannot fetch ${label}: the connection is not trusted (${reason}). ${hint}`)
+  }
+  return new Interruption(reason)
+}

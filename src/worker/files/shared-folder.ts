@@ -1,0 +1,14 @@
+import { join } from 'node:path'
+import type { RemoteSource } from './source.ts'
+
+/** Where a source's files lie in a folder that has them all already. */
+export function pathInSharedFolder(folder: string, source: RemoteSource): string {
+  switch (source.kind) {
+    case 'frontend':
+      return join(folder, source.path)
+    case 'hub':
+      return join(folder, source.repository, source.path ?? '')
+    case 'url':
+      return join(folder, source.fileName)
+  }
+}

@@ -1,0 +1,78 @@
+import { unlessAborted } from './unless-aborted.ts'
+import type { FileProgress } from './wanted.ts'
+
+export interface Waiter {
+  signal: AbortSignal
+  onProgress: (progress: FileProgress) => void
+}
+
+type Work<T> = (signal: AbortSignal, report: (progress: FileProgress) => void) => Promise<T>
+
+interface Running<T> {
+  result: Promise<T>
+  stop: AbortController
+  waiters: Set<Waiter>
+  /** The last report for each file: whoever joins later is told at once. */
+  progress: Map<string, FileProgress>
+}
+
+/**
+ * Work that is done once however many ask for it. Each waiter leaves by its own signal; the last one to leave cancels the
+ * work, and waits for its end: when nobody is interested any more, nothing is going on any more.
+ */
+export class SharedWork<T> {
+  readonly #running = new Map<string, Running<T>>()
+  #closed: Error | undefined
+
+  async join(key: string, waiter: Waiter, work: Work<T>): Promise<T> {
+    const { signal } = waiter
+    signal.throwIfAborted()
+    let running = this.#running.get(key)
+    while (running?.stop.signal.aborted) {
+      // It is being cancelled and still holds its files: begin again when it has let go of them.
+      await unlessAborted(ended(running.result), signal)
+      running = this.#running.get(key)
+    }
+    if (this.#closed) throw this.#closed
+    running ??= this.#start(key, work)
+    running.waiters.add(waiter)
+    for (const progress of running.progress.values()) waiter.onProgress(progress)
+    try {
+      return await unlessAborted(running.result, signal)
+    } finally {
+      running.waiters.delete(waiter)
+      if (running.waiters.size === 0) {
+        running.stop.abort(signal.reason)
+        await ended(running.result)
+      }
+    }
+  }
+
+  /** Cancels what runs and takes no more; resolves when all of it has ended. */
+  async close(reason: Error): Promise<void> {
+    this.#closed = reason
+    const running = [...this.#running.values()]
+    for (const { stop } of running) stop.abort(reason)
+    await Promise.all(running.map(({ result }) => ended(result)))
+  }
+
+  #start(key: string, work: Work<T>): Running<T> {
+    const stop = new AbortController()
+    const waiters = new Set<Waiter>()
+    const progress = new Map<string, FileProgress>()
+    const report = (report: FileProgress): void => {
+      progress.set(report.path, report)
+      for (const { onProgress } of waiters) onProgress(report)
+    }
+    const result = Promise.resolve()
+      .then(() => work(stop.signal, report))
+      .finally(() => this.#running.delete(key))
+    const running = { result, stop, waiters, progress }
+    this.#running.set(key, running)
+    return running
+  }
+}
+
+function ended(result: Promise<unknown>): Promise<unknown> {
+  return result.catch(() => {})
+}
