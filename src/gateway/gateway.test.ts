@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { REFUSAL_HEADER } from '../api/data-port.ts'
+import { MODEL_HEADER, REFUSAL_HEADER } from '../api/data-port.ts'
 import type { RouteMessage } from '../api/bus/messages.ts'
 import { systemClock } from '../platform/clock.ts'
 import { readBody, type Handler } from '../platform/http.ts'
@@ -43,18 +43,20 @@ const errorOf = async (response: Response) =>
   ((await response.json()) as { error: { message: string; code: string } }).error
 
 describe('a request', () => {
-  test('reaches the replica with its bytes as they were, the node’s own key, and the replica named in the path', async () => {
+  test('reaches the replica with its bytes as they were, the node’s own key, and replica and model named', async () => {
     let seen = {}
     const { ask } = await aGateway([
       async (request, response) => {
         const body = (await readBody(request, 1000)).toString()
-        seen = { body, path: request.url, key: request.headers.authorization, extra: request.headers['x-extra'] }
+        const { authorization: key, 'x-extra': extra, [MODEL_HEADER]: model } = request.headers
+        seen = { body, path: request.url, key, extra, model }
         response.end('{}')
       },
     ])
     const body = '{ "model":"m",  "unknown_field": [1,2] }'
-    await ask(body, { headers: { authorization: 'Bearer client', 'x-extra': '1' } })
-    expect(seen).toEqual({ body, path: '/replicas/r0/7/v1/chat/completions', key: 'Bearer key0', extra: '1' })
+    await ask(body, { headers: { authorization: 'Bearer client', 'x-extra': '1', [MODEL_HEADER]: 'none of yours' } })
+    const path = '/replicas/r0/7/v1/chat/completions'
+    expect(seen).toEqual({ body, path, key: 'Bearer key0', extra: '1', model: 'm' })
   })
 
   test('the answer of the engine is the answer of the gateway, errors too', async () => {

@@ -1,5 +1,5 @@
 import type { Agent as HttpAgent, IncomingMessage, ServerResponse } from 'node:http'
-import { REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
+import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
 import { nearNames } from '../core/lib/near-names.ts'
 import { pick } from '../core/routing/pick.ts'
 import { hostAndPort } from '../platform/address.ts'
@@ -79,8 +79,13 @@ function upstreamOf(route: LiveRoute, request: IncomingMessage, agent: HttpAgent
   return {
     ...address,
     path: `${replicaPath(route.replicaId, route.generation)}${request.url ?? ''}`,
-    // The client's key is for us; the node's data port has its own.
-    headers: { host: route.address, authorization: `Bearer ${route.dataKey}`, expect: undefined },
+    headers: {
+      host: route.address,
+      // The client's key is for us; the node's data port has its own.
+      authorization: `Bearer ${route.dataKey}`,
+      [MODEL_HEADER]: encodeURIComponent(route.modelName),
+      expect: undefined,
+    },
     agent,
     lastWords: brokenStream(route),
     isRefusal: (answer) => REFUSAL_HEADER in answer.headers,
