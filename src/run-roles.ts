@@ -1,11 +1,12 @@
 import type { Config } from './config/options.ts'
 import { systemClock as clock } from './platform/clock.ts'
+import { noteCrash } from './platform/crash.ts'
 import { messageOf } from './platform/errors.ts'
 import { Lifetime } from './platform/lifetime.ts'
 import { createLogger, type Logger } from './platform/log.ts'
 import { untilSignal } from './platform/signals.ts'
 
-/** How long everything may take to stop. */
+/** How long everything may take to stop once running requests had their time to finish. */
 const STOP_WITHIN_MS = 60_000
 /** What then still keeps the process alive, a call to a frontend that does not answer, say, has no say any more. */
 const LINGER_MS = 500
@@ -30,8 +31,9 @@ export async function runRoles(
   const log = await createLogger({ level: config.log_level, format: config.log_format })
   const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'stopping'))
   const signal = untilSignal()
-  // The state is in the store and engines end with this process: stopping is safe, going on with a broken one is not.
+  // The state is in the store, and engines are left for the next run to take over: stopping is safe, going on is not.
   process.on('uncaughtException', (error) => {
+    noteCrash()
     log.fatal({ err: error }, 'stopping: something failed inside Flotilla')
     process.exit(1)
   })
@@ -45,7 +47,7 @@ export async function runRoles(
       else log.info('stopping')
     }
   } finally {
-    await life.end(STOP_WITHIN_MS)
+    await life.end(STOP_WITHIN_MS + config.drain_s * 1000)
     setTimeout(() => process.exit(), LINGER_MS).unref()
   }
   if (ending) process.stderr.write(`flotilla: ${ending.message}\n`)

@@ -22,8 +22,6 @@ import { agreeOn } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { listNodes } from './store/nodes.ts'
 
-/** How long running requests get to finish. */
-const REQUEST_GRACE_MS = 30_000
 /** Missed heartbeats until a node counts as unreachable. */
 const MISSED_HEARTBEATS = 3
 
@@ -101,12 +99,14 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const gateway = startGateway(gatewayBus, clock, log)
   life.own('gateway', () => gateway.dispose())
 
+  const ending = new AbortController()
   const api = adminApi({
     db,
     bus: controlBus,
     events,
     log,
-    nowMs: () => clock.nowMs(),
+    clock,
+    ending: ending.signal,
     adminKey,
     clusterSecret,
     heartbeatPeriodMs: config.heartbeat_ms,
@@ -124,6 +124,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       writeWhole(folder.file('join.token'), `${token}\n`)
       secrets.joinToken = token
     },
+    modelsFolder: folder.file('models'),
     onChange: () => control.wake(),
   })
   const checks: Record<string, Check> = {
@@ -135,8 +136,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const notes = { frozen: () => control.frozen().join(', ') || undefined }
   const admin = refuseOutOfReach(messageBus, api)
   handler = frontDoor({ inference: gateway.handler, admin, adminKey, checks, notes })
-  life.own('running requests', () => server.dispose(REQUEST_GRACE_MS))
+  life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())
+  life.own('followed logs', () => ending.abort())
   const { address } = server
   const url = `http://${formatAddress(reachableAddress(address))}`
   return { url, address, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }

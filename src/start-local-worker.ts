@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Config } from './config/options.ts'
 import { isLoopback } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
@@ -6,12 +7,13 @@ import { version } from './platform/version.ts'
 import { createHardwareProbe } from './worker/hardware/probe.ts'
 import { startWorker, type Worker, type WorkerOptions } from './worker/start-worker.ts'
 
-const REPLICA_LIMITS = { readyWithinMs: 10 * 60_000, drainMs: 30_000, killAfterMs: 5000 }
+/** Enough for whatever restarts the worker; a machine whose worker stays away should get its memory back. */
+const ORPHAN_GRACE_MS = 60_000
 
 /** The worker role on this machine, as the options describe it. */
 export function startLocalWorker(
   config: Config,
-  where: Pick<WorkerOptions, 'frontendUrls' | 'joinToken' | 'identity' | 'busAddress'>,
+  where: Pick<WorkerOptions, 'frontendUrls' | 'joinToken' | 'identity' | 'busAddress'> & { frontendFolder?: string },
   folder: string,
   log: Logger,
 ): Promise<Worker> {
@@ -24,9 +26,11 @@ export function startLocalWorker(
   ) {
     log.warn('gateways on other machines cannot reach a data port on loopback: see --worker-listen and --advertise')
   }
-  const probe = createHardwareProbe({ folder, clock, log })
+  const { frontendFolder, ...joining } = where
+  const workerFolder = join(folder, 'worker')
+  const probe = createHardwareProbe({ folder: workerFolder, clock, log })
   const options: WorkerOptions = {
-    ...where,
+    ...joining,
     nodeName: config.node_name,
     nodeType: config.node_type,
     labels: config.node_labels,
@@ -34,9 +38,23 @@ export function startLocalWorker(
     vramBudget: config.vram_budget ?? null,
     listen,
     advertise: config.advertise,
-    enginePorts: config.engine_ports,
+    healthListen: config.health_listen,
     version,
-    limits: REPLICA_LIMITS,
+    replicas: {
+      folder: workerFolder,
+      enginePorts: config.engine_ports,
+      limits: { drainMs: config.drain_s * 1000, orphanGraceMs: ORPHAN_GRACE_MS },
+      restartEngines: config.restart_engines,
+      profilesFolder: config.engine_profiles ?? join(folder, 'engine-profiles'),
+      files: {
+        quotaBytes: config.models_quota,
+        bytesPerSecond: config.download_limit,
+        sharedFolder: config.shared_models,
+        hfEndpoint: config.hf_endpoint,
+        hfToken: config.hf_token,
+        frontendFolder,
+      },
+    },
     measure: () => probe.measure(),
   }
   return startWorker(options, clock, log)

@@ -1,6 +1,7 @@
 import { banner } from './cli/banner.ts'
 import type { Config } from './config/options.ts'
 import { seedFirstStart } from './control/first-start.ts'
+import type { ReplicaState } from './core/types.ts'
 import { sleep, systemClock as clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
@@ -15,6 +16,9 @@ import type { Worker } from './worker/start-worker.ts'
 
 /** The banner waits this long for the first replica, so that the command it prints works when pasted. */
 const FIRST_REPLICA_MS = 10_000
+/** What has no replica by then waits for something that we cannot wait for: another machine, a program to be installed. */
+const PLACED_WITHIN_MS = 1500
+const ON_THE_WAY: readonly ReplicaState[] = ['reserved', 'installing', 'loading', 'ready']
 const POLL_MS = 20
 
 /** `flotilla up`: control, gateway and one worker in this process, until a signal says otherwise. */
@@ -40,6 +44,7 @@ export function runUp(config: Config): Promise<number> {
       joinToken: frontend.joinToken(),
       identity,
       busAddress: busAddressOf(config),
+      frontendFolder: folder.file('models'),
     }
     worker = await startLocalWorker(config, where, folder.path, log)
     await worker.joined
@@ -70,11 +75,16 @@ function tellRemoval(worker: Worker, log: Logger): void {
  */
 async function firstReplicas({ db, gateway }: Frontend): Promise<string[]> {
   const kept = (await listRules(db)).filter((rule) => rule.min_replicas > 0).map((rule) => rule.model_name)
-  const giveUpMs = clock.nowMs() + FIRST_REPLICA_MS
+  const beganMs = clock.nowMs()
   for (;;) {
-    const ready = new Set((await listReplicas(db)).filter(({ state }) => state === 'ready').map((r) => r.modelName))
-    const serving = kept.filter((modelName) => ready.has(modelName) && gateway.readyReplicas(modelName) > 0)
-    if (serving.length === kept.length || clock.nowMs() >= giveUpMs) return serving
+    const replicas = await listReplicas(db)
+    const isAny = (modelName: string, states: readonly ReplicaState[]): boolean =>
+      replicas.some((replica) => replica.modelName === modelName && states.includes(replica.state))
+    const serving = kept.filter((modelName) => isAny(modelName, ['ready']) && gateway.readyReplicas(modelName) > 0)
+    const waitedMs = clock.nowMs() - beganMs
+    const isComing = (modelName: string): boolean =>
+      !serving.includes(modelName) && (waitedMs < PLACED_WITHIN_MS || isAny(modelName, ON_THE_WAY))
+    if (!kept.some(isComing) || waitedMs >= FIRST_REPLICA_MS) return serving
     await sleep(clock, POLL_MS)
   }
 }

@@ -60,10 +60,22 @@ export function urls(...protocols: string[]): z.ZodType<string[]> {
     .refine((values) => values.length > 0 && values.every((one) => url(...protocols).safeParse(one).success), expected)
 }
 
+const SIZE_FORMS = 'expected a size such as 500GB or 12GiB, or a number of bytes, at least 1 MiB'
+
 /** Kept as written: a share means bytes only on a machine. */
 export const budget: z.ZodType<string> = z
   .union([z.string(), z.number().transform(String)], { error: BUDGET_FORMS })
   .refine((value) => parseBudget(value) !== undefined, BUDGET_FORMS)
+
+/** A number of bytes, however it is written. */
+export const size: z.ZodType<number> = z
+  .union([z.string(), z.number().transform(String)], { error: SIZE_FORMS })
+  .transform((value, context) => {
+    const parsed = parseBudget(value)
+    if (parsed?.kind === 'bytes') return parsed.bytes
+    context.addIssue({ code: 'custom', message: SIZE_FORMS })
+    return z.NEVER
+  })
 
 /** `k=v,k=v`, or a map; only a map can hold a value with a comma in it. */
 export const labels: z.ZodType<Record<string, string>> = z

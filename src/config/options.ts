@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { logLevels } from '../platform/log.ts'
-import { address, boolean, budget, integer, labels, oneOf, portRange, text, url, urls } from './option-types.ts'
+import { address, boolean, budget, integer, labels, oneOf, portRange, size, text, url, urls } from './option-types.ts'
 
 export interface Option<T> {
   type: z.ZodType<T>
@@ -121,6 +121,62 @@ export const options = {
     value: 'size',
     help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
     default: () => undefined,
+  },
+  health_listen: {
+    type: address,
+    value: 'host:port',
+    help: 'Further listener for /healthz and /readyz of the worker, without a key; its data port answers them to this machine only',
+    default: () => undefined,
+  },
+  restart_engines: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Begin with a clean slate: stop the engines that a worker that died left behind instead of taking them over',
+    default: () => 'false',
+    switch: true,
+  },
+  drain_s: {
+    type: integer(0, 86_400),
+    value: 's',
+    help: 'How long running requests may take to finish when a replica or the worker is stopped',
+    default: () => '120',
+  },
+  engine_profiles: {
+    type: text,
+    value: 'folder',
+    help: 'Folder with engine profiles of your own, as YAML; by default engine-profiles in the data folder',
+    default: () => undefined,
+  },
+  models_quota: {
+    type: size,
+    value: 'size',
+    help: 'Disk that fetched model files may use here: above it those used longest ago are deleted; without it all',
+    default: () => undefined,
+  },
+  download_limit: {
+    type: size,
+    value: 'size',
+    help: 'How much to fetch per second at most, for all transfers together; without it as fast as it goes',
+    default: () => undefined,
+  },
+  shared_models: {
+    type: text,
+    value: 'folder',
+    help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
+    default: () => undefined,
+  },
+  hf_endpoint: {
+    type: url('http', 'https'),
+    value: 'url',
+    help: 'Where hf: sources are fetched from: Hugging Face, or a mirror of it',
+    default: () => 'https://huggingface.co',
+  },
+  hf_token: {
+    type: text,
+    value: 'token',
+    help: 'Token for hf: sources that need one; prefer FLOTILLA_HF_TOKEN',
+    default: () => undefined,
+    secret: true,
   },
   auto_approve: {
     type: boolean,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** Waits for something to become true, looking often; fails after 20 s instead of hanging. */
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
   const giveUpMs = Date.now() + limitMs
@@ -7,10 +9,11 @@ export async function until(condition: () => boolean | Promise<boolean>, limitMs
   }
 }
 
+/** A process that has ended but that nobody has taken note of yet is not alive. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return process.platform !== 'linux' || !/^.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
     return false
   }

@@ -3,6 +3,7 @@ import { signedText } from '../api/node-signature.ts'
 import { sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AppError, errorTable, messageOf, type ErrorCode } from '../platform/errors.ts'
+import type { FrontendFiles } from './files/frontend-files.ts'
 import { requestJson, type JsonAnswer, type JsonRequest } from '../platform/http-client.ts'
 
 export interface FrontendsDeps {
@@ -45,10 +46,26 @@ export class Frontends {
     await this.#callAsNode(`/api/node/${nodeId}/deregister`, GOODBYE_TIMEOUT_MS)
   }
 
-  #callAsNode(path: string, timeoutMs: number): Promise<unknown> {
+  /** Where a file below the models folder of a frontend is to be had, and what proves that it is us who ask. */
+  filesFor(nodeId: () => string | undefined): FrontendFiles {
+    return {
+      locate: async (path, { attempt }) => {
+        const { urls } = this.#deps
+        const id = nodeId()
+        if (id === undefined) throw new AppError('unavailable', 'This node has not registered yet.')
+        const at = `/api/node/${id}/files/${encodeURIComponent(path)}`
+        return { url: new URL(`${urls[(this.#first + attempt) % urls.length]}${at}`), headers: this.#signed('GET', at) }
+      },
+    }
+  }
+
+  #signed(method: 'GET' | 'POST', path: string): { authorization: string } {
     const signedAtMs = this.#deps.nowMs()
-    const signature = sign(this.#deps.seed, signedText('POST', path, signedAtMs))
-    return this.#call(path, { headers: { authorization: `Node ${signedAtMs}.${signature}` }, timeoutMs })
+    return { authorization: `Node ${signedAtMs}.${sign(this.#deps.seed, signedText(method, path, signedAtMs))}` }
+  }
+
+  #callAsNode(path: string, timeoutMs: number): Promise<unknown> {
+    return this.#call(path, { headers: this.#signed('POST', path), timeoutMs })
   }
 
   async #call(path: string, request: Partial<JsonRequest>): Promise<unknown> {

@@ -7,13 +7,19 @@ import { VirtualClock } from '../testing/virtual-clock.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { startMeasurements } from './measurements.ts'
 
+function aBoot() {
+  let seq = 0
+  return { id: 'boot', nextSeq: () => seq + 1, takeSeq: () => (seq += 1) }
+}
+
 function someHeartbeats() {
   const clock = new VirtualClock()
   const sent: HeartbeatMessage[] = []
   const heartbeats = new Heartbeats({
-    bootId: 'boot',
+    boot: aBoot(),
     publish: (heartbeat) => void sent.push(heartbeat),
     report: () => [],
+    engines: () => [],
     hardware: () => aMachine(),
     clock,
     log: silentLogger,
@@ -31,7 +37,7 @@ describe('heartbeats', () => {
     expect(heartbeats.nextSeq()).toBe(4)
     heartbeats.wake()
     await clock.advance(0)
-    expect(sent.at(-1)).toEqual({ boot_id: 'boot', seq: 4, replicas: [], ...aMachine() })
+    expect(sent.at(-1)).toEqual({ boot_id: 'boot', seq: 4, replicas: [], engines: [], ...aMachine() })
   })
 
   test('at another pace the numbers go on', async () => {

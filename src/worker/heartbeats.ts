@@ -1,15 +1,17 @@
-import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
+import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { startLoop, type Loop } from '../platform/loop.ts'
+import type { Boot } from './boot.ts'
 
 export interface HeartbeatDeps {
-  bootId: string
+  boot: Pick<Boot, 'id' | 'nextSeq' | 'takeSeq'>
   publish: (heartbeat: HeartbeatMessage) => void
   /** Everything that runs here. */
   report: () => ReportedReplicaMessage[]
+  engines: () => ReportedEngineMessage[]
   hardware: () => Hardware
   clock: Clock
   log: Logger
@@ -18,7 +20,6 @@ export interface HeartbeatDeps {
 /** Tells the cluster every so often, and at once after every change, what this node runs and what it has. */
 export class Heartbeats {
   readonly #deps: HeartbeatDeps
-  #seq = 0
   #loop: { loop: Loop; periodMs: number } | undefined
   #disposed = false
 
@@ -42,7 +43,7 @@ export class Heartbeats {
 
   /** The heartbeat that will be the first to tell of what happens now. */
   nextSeq(): number {
-    return this.#seq + 1
+    return this.#deps.boot.nextSeq()
   }
 
   async dispose(): Promise<void> {
@@ -51,8 +52,7 @@ export class Heartbeats {
   }
 
   #beat(): void {
-    const { bootId, publish, report, hardware } = this.#deps
-    this.#seq += 1
-    publish({ boot_id: bootId, seq: this.#seq, replicas: report(), ...hardware() })
+    const { boot, publish, report, engines, hardware } = this.#deps
+    publish({ boot_id: boot.id, seq: boot.takeSeq(), replicas: report(), engines: engines(), ...hardware() })
   }
 }

@@ -54,7 +54,7 @@ async function aControl(url: string) {
   return { heard, obeyed }
 }
 
-const aHeartbeat = { boot_id: 'b', seq: 1, replicas: [], ...aMachine() }
+const aHeartbeat = { boot_id: 'b', seq: 1, replicas: [], engines: [], ...aMachine() }
 
 test('a renewed JWT is in force when the old one ends: the node obeys and is heard as before', async () => {
   const { server, bus, credentials, connects } = await aNode()

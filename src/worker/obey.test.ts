@@ -2,35 +2,57 @@ import { expect, test } from 'vitest'
 import type { Bus, Responder } from '../bus/bus.ts'
 import type { ReplicaStartMessage } from '../api/bus/messages.ts'
 import { obey, type Obedience } from './obey.ts'
-import type { Supervisor } from './supervisor.ts'
 
-const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', options: {} }
+const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', source: null, options: {} }
 
 /** What a node answers to commands, and what it did. */
-function aNode(nodeType: Obedience['nodeType']) {
+function aNode({ isAgent = false, hasModel = false } = {}) {
   const responders = new Map<string, Responder<'replicaStart' | 'nodeShutdown'>>()
   const started: ReplicaStartMessage[] = []
+  const deleted: string[] = []
   const reasons: string[] = []
   const bus = { respond: (name: string, handler: never) => responders.set(name, handler) } as unknown as Bus
-  const supervisor = { start: (spec: ReplicaStartMessage) => started.push(spec) } as unknown as Supervisor
-  obey(bus, 'n1', { nodeType, supervisor, nextSeq: () => 8, onShutdown: (reason) => reasons.push(reason) })
-  return { tell: (name: string, message: object) => responders.get(name)!(message as never), started, reasons }
+  const replicas = {
+    supervisor: { start: (spec: ReplicaStartMessage) => started.push(spec), hasModel: () => hasModel },
+    engines: { report: () => [] },
+    files: {
+      async delete(modelName: string) {
+        deleted.push(modelName)
+        return { files: 2, freedBytes: 10 }
+      },
+    },
+  } as unknown as Obedience['replicas']
+  const onShutdown = (reason: string): void => void reasons.push(reason)
+  obey(bus, 'n1', { replicas: isAgent ? undefined : replicas, nextSeq: () => 8, onShutdown })
+  const tell = (name: string, message: object): Promise<unknown> => responders.get(name)!(message as never)
+  return { tell, started, deleted, reasons }
 }
 
 test('a start is answered with the first heartbeat that will tell of it', async () => {
-  const { tell, started } = aNode('backend')
+  const { tell, started } = aNode()
   expect(await tell('replicaStart', aStart)).toEqual({ known_from_seq: 8 })
   expect(started).toEqual([aStart])
 })
 
-test('an agent starts nothing', async () => {
-  const { tell, started } = aNode('agent')
+test('an agent starts nothing, and knows no engines', async () => {
+  const { tell, started } = aNode({ isAgent: true })
   await expect(tell('replicaStart', aStart)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(tell('engineList', {})).rejects.toMatchObject({ code: 'conflict' })
   expect(started).toEqual([])
 })
 
+test('the files of a model are deleted, but not under its replicas', async () => {
+  const node = aNode()
+  expect(await node.tell('modelDelete', { command_id: 'c', model_name: 'm' })).toEqual({ files: 2, freed_bytes: 10 })
+  const busy = aNode({ hasModel: true })
+  await expect(busy.tell('modelDelete', { command_id: 'c', model_name: 'm' })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  expect([node.deleted, busy.deleted]).toEqual([['m'], []])
+})
+
 test('a shutdown is acknowledged and passed on with its reason', async () => {
-  const { tell, reasons } = aNode('backend')
+  const { tell, reasons } = aNode()
   expect(await tell('nodeShutdown', { reason: 'removed by an admin' })).toEqual({})
   expect(reasons).toEqual(['removed by an admin'])
 })

@@ -1,27 +1,18 @@
+import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
 import type { Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Supervisor } from './supervisor.ts'
+import type { Replicas } from './open-replicas.ts'
 
 export interface Obedience {
-  nodeType: 'backend' | 'agent'
-  supervisor: Supervisor
+  /** None on an agent. */
+  replicas: Pick<Replicas, 'supervisor' | 'engines' | 'files'> | undefined
   /** The heartbeat that will be the first to tell of what is started now. */
   nextSeq: () => number
   onShutdown: (reason: string) => void
 }
 
 /** Does what control asks of this node over the bus. */
-export function obey(bus: Bus, nodeId: string, { nodeType, supervisor, nextSeq, onShutdown }: Obedience): void {
-  bus.respond(
-    'replicaStart',
-    async (spec) => {
-      if (nodeType === 'agent') throw new AppError('conflict', 'This node is an agent: it runs no replicas.')
-      supervisor.start(spec)
-      return { known_from_seq: nextSeq() }
-    },
-    nodeId,
-  )
-  bus.respond('replicaStop', async (ref) => ({ result: supervisor.stop(ref) }), nodeId)
+export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }: Obedience): void {
   bus.respond(
     'nodeShutdown',
     async ({ reason }) => {
@@ -30,4 +21,32 @@ export function obey(bus: Bus, nodeId: string, { nodeType, supervisor, nextSeq, 
     },
     nodeId,
   )
+  const respond = <N extends RequestName>(name: N, answer: (parts: Parts, message: MessageOf<N>) => Answer<N>): void =>
+    bus.respond(
+      name,
+      async (message) => {
+        if (!replicas) throw new AppError('conflict', 'This node is an agent: it runs no replicas.')
+        return answer(replicas, message)
+      },
+      nodeId,
+    )
+  respond('replicaStart', ({ supervisor }, spec) => {
+    supervisor.start(spec)
+    return { known_from_seq: nextSeq() }
+  })
+  respond('replicaStop', ({ supervisor }, message) => supervisor.stop(message))
+  respond('engineInstall', ({ engines }, message) => ({ engine: engines.install(message) }))
+  respond('engineUpgrade', ({ engines }, message) => ({ engine: engines.upgrade(message) }))
+  respond('engineDelete', ({ engines }, message) => ({ engine: engines.remove(message) }))
+  respond('engineList', ({ engines }) => ({ engines: engines.report() }))
+  respond('modelDelete', async ({ supervisor, files }, { model_name: modelName }) => {
+    if (supervisor.hasModel(modelName)) {
+      throw new AppError('conflict', `A replica of ${modelName} is here. Unload it first.`)
+    }
+    const { files: count, freedBytes } = await files.delete(modelName)
+    return { files: count, freed_bytes: freedBytes }
+  })
 }
+
+type Parts = NonNullable<Obedience['replicas']>
+type Answer<N extends RequestName> = ReplyOf<N> | Promise<ReplyOf<N>>

@@ -1,95 +1,98 @@
-import type { ReplicaStartMessage } from '../api/bus/messages.ts'
+import type {
+  EngineExitMessage,
+  ProgressMessage,
+  ReplicaStartMessage,
+  ReportedReplicaMessage,
+} from '../api/bus/messages.ts'
+import type { EngineProfile } from '../api/engine-profile.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import { describeExit, startEngineProcess, waitUntilReady, type EngineProcess } from './engine-process.ts'
-import { commandFor, type EngineProfile } from './engine-profiles.ts'
-import type { Ports } from './ports.ts'
+import { describeExit } from './describe-exit.ts'
+import type { JournalEntry } from './journal.ts'
+import { launch, type Launched, type ReplicaDeps } from './launch.ts'
+import type { EngineProcess, Exit } from './processes/engine-process.ts'
+import { waitUntilReady } from './readiness.ts'
 
-export interface ReplicaDeps {
-  ports: Ports
-  clock: Clock
-  log: Logger
-  /** Something a heartbeat should tell has changed. */
-  onChange: () => void
-  limits: ReplicaLimits
-}
-
-export interface ReplicaLimits {
-  /** How long a start may take before it counts as failed. */
-  readyWithinMs: number
-  /** How long running requests may take to finish when the replica is stopped. */
-  drainMs: number
-  /** How long the engine may take to end by itself after SIGTERM. */
-  killAfterMs: number
-}
+/** Heartbeats tell of progress so often at most, when nothing else makes them. */
+const TELL_PROGRESS_MS = 1000
+const LAST_LINES = 20
+/** Also by force an engine may put its things in order: what it leaves in shared memory stays there. */
+const FORCED_KILL_MS = 2000
 
 /**
  * One replica on this node.
  *
- *   loading ──▶ ready ──▶ stopping ──▶ (gone)
- *      └──────────┴─▶ failed (no process any more; kept so that heartbeats tell why, until it is stopped)
+ *   installing ──▶ staging ──▶ loading ──▶ ready ──▶ draining ──▶ stopping ──▶ (gone)
+ *        └────────────┴───────────┴──────────┴─▶ failed (no process any more; kept so that heartbeats tell why, until
+ *                                                        it is stopped)
+ *
+ * Phases that have nothing to do are passed over; one that serves nobody is stopped without draining.
  */
 export class WorkerReplica {
   readonly spec: ReplicaStartMessage
   readonly key: string
-  state: 'loading' | 'ready' | 'stopping' | 'failed' = 'loading'
+  state: ReportedReplicaMessage['state'] = 'installing'
   error: string | undefined
+  exit: EngineExitMessage | null = null
+  progress: ProgressMessage | null = null
   inFlight = 0
   port: number | undefined
+  /** The name that the engine knows the model by, when it is not the model's own. */
+  requestModel: string | undefined
 
   readonly #deps: ReplicaDeps
-  readonly #stopped = new AbortController()
-  #engine: EngineProcess | undefined
-  #onIdle: (() => void) | undefined
+  readonly #profile: EngineProfile
+  readonly #ending = new AbortController()
+  readonly #cutDrain = new AbortController()
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #launched: Launched | undefined
+  #released: Promise<void> | undefined
+  #isForced = false
+  #toldProgressMs = 0
 
-  constructor(spec: ReplicaStartMessage, deps: ReplicaDeps) {
+  constructor(spec: ReplicaStartMessage, profile: EngineProfile, deps: ReplicaDeps) {
     this.spec = spec
     this.key = replicaKey(spec.model_name, spec.replica_index)
+    this.#profile = profile
     this.#deps = deps
   }
 
-  /** Takes a port, starts the engine and waits until it serves. Ends in `ready` or `failed`; never throws. */
-  async start(profile: EngineProfile): Promise<void> {
-    const { ports, clock, log, limits } = this.#deps
-    try {
-      this.port = await ports.take()
-    } catch (error) {
-      this.#fail(messageOf(error))
-      return
-    }
-    if (this.#stopped.signal.aborted) return this.#releasePort()
-    const { model_name: modelName, options } = this.spec
-    const command = commandFor(profile, modelName, this.port, options)
-    const engine = startEngineProcess(command, clock, (line) => log.debug({ replica: this.key, line }, 'engine'))
-    this.#engine = engine
-    const ended = new AbortController()
-    void engine.exited.then((exit) => {
-      ended.abort()
-      this.#releasePort()
-      if (this.state !== 'stopping') this.#fail(describeExit(exit))
+  /** Gets what it needs, starts the engine and waits until it serves. Ends in `ready` or `failed`; never rejects. */
+  start(): Promise<void> {
+    this.#starting ??= this.#begin(async () => {
+      const launched = await launch(this.spec, this.#profile, this.#deps, {
+        signal: this.#ending.signal,
+        onPhase: (phase) => this.#enter(phase),
+        onProgress: (progress) => this.#tellProgress(progress),
+      })
+      await this.#run(launched, false)
     })
-    const over = AbortSignal.any([ended.signal, this.#stopped.signal])
-    const late = new AbortController()
-    const cancel = clock.after(limits.readyWithinMs, () => late.abort())
-    const ready = await waitUntilReady(this.port, profile.readyPath, clock, AbortSignal.any([over, late.signal]))
-    cancel()
-    if (ready) this.#becomeReady()
-    else if (!over.aborted) await this.#giveUp(engine)
+    return this.#starting
+  }
+
+  /** Takes over an engine that an earlier run of the worker started. */
+  adopt(entry: JournalEntry, adopted: Launched): Promise<void> {
+    this.state = 'loading'
+    this.#starting ??= this.#begin(() => this.#run(adopted, entry.was_ready))
+    return this.#starting
   }
 
   /** Takes no new requests, lets the running ones finish, ends the engine. Resolves when the process is gone. */
-  async stop(): Promise<void> {
-    const { clock, limits } = this.#deps
-    this.state = 'stopping'
-    this.#stopped.abort()
-    this.#deps.onChange()
-    const idle = new AbortController()
-    this.#onIdle = () => idle.abort()
-    if (this.inFlight > 0) await sleep(clock, limits.drainMs, idle.signal)
-    await this.#engine?.stop(limits.killAfterMs)
-    this.#releasePort()
+  stop({ force }: { force: boolean }): Promise<void> {
+    if (force) this.#hurry()
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  /** The engine's process, while there is one. */
+  get pid(): number | undefined {
+    return this.port === undefined ? undefined : this.#launched?.engine.identity.pid
+  }
+
+  get isEnding(): boolean {
+    return this.#stopping !== undefined
   }
 
   /** Counts one request; the returned function gives it back, once. */
@@ -100,33 +103,104 @@ export class WorkerReplica {
       if (!open) return
       open = false
       this.inFlight -= 1
-      if (this.inFlight === 0) this.#onIdle?.()
+      if (this.inFlight === 0 && this.isEnding) this.#cutDrain.abort()
     }
   }
 
-  #becomeReady(): void {
-    if (this.state !== 'loading') return
-    this.state = 'ready'
-    this.#deps.log.info({ replica: this.key, port: this.port, pid: this.#engine?.pid }, 'replica ready')
-    this.#deps.onChange()
+  async #begin(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      // What was called off is no failure.
+      if (!this.isEnding) this.#fail(messageOf(error))
+      await this.#end(this.#launched?.engine)
+    }
   }
 
-  async #giveUp(engine: EngineProcess): Promise<void> {
-    const seconds = Math.round(this.#deps.limits.readyWithinMs / 1000)
-    this.#fail(`The engine did not become ready within ${seconds} s.`)
-    await engine.stop(this.#deps.limits.killAfterMs)
+  #hurry(): void {
+    this.#isForced = true
+    this.#cutDrain.abort()
+    // It may be stopping already, with more patience.
+    if (this.isEnding) void this.#end(this.#launched?.engine)
+  }
+
+  async #run(launched: Launched, wasReady: boolean): Promise<void> {
+    const { clock, log } = this.#deps
+    const { engine, awaited } = launched
+    this.#launched = launched
+    this.port = launched.port
+    this.requestModel = launched.requestModel
+    const ended = new AbortController()
+    void engine.exited.then((exit) => {
+      ended.abort()
+      this.#onExit(exit)
+    })
+    // What the engine left behind may still have the port; only when that is gone, too, others may have it.
+    this.#released = engine.exited.then(() => this.#end(engine)).then(() => launched.release())
+    const signal = AbortSignal.any([ended.signal, this.#ending.signal])
+    const readiness = wasReady ? ({ ready: true } as const) : await waitUntilReady(awaited, clock, signal)
+    if (!readiness || signal.aborted) return
+    if (readiness.ready) {
+      launched.markReady()
+      this.#enter('ready')
+      log.info({ replica: this.key, port: this.port, pid: engine.identity.pid }, 'replica ready')
+    } else await this.#giveUp(engine, readiness.why)
+  }
+
+  async #stop(): Promise<void> {
+    const { clock, limits } = this.#deps
+    const isServing = this.state === 'ready' && this.inFlight > 0
+    if (this.state !== 'failed') this.#enter(isServing ? 'draining' : 'stopping')
+    this.#ending.abort()
+    if (isServing) await sleep(clock, limits.drainMs, this.#cutDrain.signal)
+    if (this.state === 'draining') this.#enter('stopping')
+    // A start that was under way may have made a process since.
+    await this.#starting
+    await this.#end(this.#launched?.engine)
+    await this.#released
+  }
+
+  async #giveUp(engine: EngineProcess, why: string): Promise<void> {
+    const lines = this.#deps.logs.lastLines(this.key, LAST_LINES)
+    const failure = lines.length === 0 ? why : `${why} Its last lines:\n${lines.join('\n')}`
+    this.exit = { code: null, signal: null, last_lines: lines }
+    this.#fail(failure)
+    await this.#end(engine)
+  }
+
+  async #end(engine: EngineProcess | undefined): Promise<void> {
+    const { signal, kill_after_s: seconds } = this.#profile.stop
+    const killAfterMs = seconds * 1000
+    await engine?.stop({ signal, killAfterMs: this.#isForced ? Math.min(FORCED_KILL_MS, killAfterMs) : killAfterMs })
+  }
+
+  #onExit(exit: Exit): void {
+    this.port = undefined
+    const { code, signal, lastLines } = exit
+    if (this.isEnding || this.state === 'failed') return
+    this.exit = { code, signal, last_lines: lastLines }
+    this.#fail(describeExit(exit))
   }
 
   #fail(error: string): void {
     if (this.state === 'failed') return
-    this.state = 'failed'
     this.error = error
+    this.#enter('failed')
     this.#deps.log.warn({ replica: this.key, error }, 'replica failed')
+  }
+
+  #enter(state: WorkerReplica['state']): void {
+    if (this.state === state) return
+    this.state = state
+    this.progress = null
     this.#deps.onChange()
   }
 
-  #releasePort(): void {
-    if (this.port !== undefined) this.#deps.ports.release(this.port)
-    this.port = undefined
+  #tellProgress(progress: ProgressMessage): void {
+    this.progress = progress
+    const nowMs = this.#deps.clock.nowMs()
+    if (nowMs - this.#toldProgressMs < TELL_PROGRESS_MS) return
+    this.#toldProgressMs = nowMs
+    this.#deps.onChange()
   }
 }

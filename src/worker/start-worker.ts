@@ -1,26 +1,28 @@
-import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { PROTOCOL, type NodeCredentials, type NodeRegistration } from '../api/admin/schemas.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { BusAddress } from '../bus/connect.ts'
 import { formatAddress, type Address } from '../platform/address.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import { startHttpServer, type Handler } from '../platform/http.ts'
+import type { Check } from '../platform/health.ts'
+import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
-import { dataPortHandler } from './data-port.ts'
-import { engineNames } from './engine-profiles.ts'
+import { openBoot } from './boot.ts'
+import { dataPortHandler, healthHandler, type DataPortOptions } from './data-port.ts'
 import { Frontends } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { Heartbeats } from './heartbeats.ts'
 import type { Identity } from './identity.ts'
+import { KeptKey } from './kept-key.ts'
 import { startMeasurements } from './measurements.ts'
 import { takePart, type Departure } from './membership.ts'
 import { NodeBus } from './node-bus.ts'
 import { obey } from './obey.ts'
-import { Ports, type PortRange } from './ports.ts'
-import type { ReplicaLimits } from './replica.ts'
-import { Supervisor } from './supervisor.ts'
+import { openReplicas, type Replicas, type ReplicasOptions } from './open-replicas.ts'
+import { machineBoot } from './processes/process-identity.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]
@@ -34,11 +36,12 @@ export interface WorkerOptions {
   listen: Address
   /** Where gateways reach the data port, when it is not where it listens. */
   advertise: Address | undefined
-  enginePorts: PortRange
+  /** Where else to tell how the worker is, if anywhere. */
+  healthListen: Address | undefined
   version: string
   /** An external bus is reached as configured here; otherwise registration says where the bus is. */
   busAddress?: BusAddress | undefined
-  limits: ReplicaLimits
+  replicas: ReplicasOptions
   measure: () => Promise<Hardware>
 }
 
@@ -56,12 +59,13 @@ export interface Worker {
 /** How long requests on the data port may still run once their replicas have been drained. */
 const CLOSE_GRACE_MS = 1000
 const GOODBYE_MS = 2000
+/** What ending engines may take on top of draining them. */
+const KILL_MS = 30_000
 
 /** Opens the data port and joins; from then on does what it is told over the bus and tells what it runs. */
 export async function startWorker(options: WorkerOptions, clock: Clock, log: Logger): Promise<Worker> {
   const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'worker: stopping'))
-  const stopWithinMs = options.limits.drainMs + options.limits.killAfterMs + 2 * CLOSE_GRACE_MS + GOODBYE_MS
-  const bootId = randomUUID()
+  const stopWithinMs = options.replicas.limits.drainMs + KILL_MS + 2 * CLOSE_GRACE_MS + GOODBYE_MS
   const { identity, nodeType } = options
   const { promise: joined, resolve: onJoined, reject: onRefused } = Promise.withResolvers<void>()
   const { promise: departed, resolve: depart } = Promise.withResolvers<Departure>()
@@ -70,50 +74,71 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   let isSentAway = false
   let nodeId: string | undefined
   let credentials: NodeCredentials | undefined
+  /** None on an agent. */
+  let replicas: Replicas | undefined
 
-  const supervisor = new Supervisor({
-    ports: new Ports(options.enginePorts),
-    clock,
-    log,
-    limits: options.limits,
-    onChange: () => heartbeats.wake(),
-  })
+  const { seed } = identity
+  const { frontendUrls: urls, joinToken } = options
+  const frontends = new Frontends({ urls, joinToken, seed, nowMs: () => clock.nowMs() })
+  mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
+  const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
+  const bootFile = join(options.replicas.folder, 'boot.json')
+  const boot = openBoot(bootFile, machineBoot(), options.replicas.restartEngines)
   const problem = (): string | undefined => {
     if (nodeId === undefined) return 'not registered yet'
     if (!credentials) return 'waiting for approval'
     return link.isConnected() ? undefined : 'not connected to the bus'
   }
-  const handler = dataPortHandler(supervisor, () => credentials?.data_key, { worker: problem })
-  const address = await openDataPort(options, handler, life, log)
-  const measurements = await startMeasurements(options.measure, clock, log)
-  life.own('measurements', () => measurements.dispose())
   const link = new NodeBus({
     seed: identity.seed,
     log,
     address: options.busAddress,
     obey(bus, id) {
       const onShutdown = (reason: string): void => depart({ why: 'removed', message: reason })
-      obey(bus, id, { nodeType, supervisor, nextSeq: () => heartbeats.nextSeq(), onShutdown })
+      obey(bus, id, { replicas, nextSeq: () => heartbeats.nextSeq(), onShutdown })
     },
     onConnected() {
       heartbeats.wake()
       onJoined()
     },
   })
-  life.own('bus', () => link.dispose())
   const heartbeats = new Heartbeats({
-    bootId,
+    boot,
     publish: (heartbeat) => link.publish('heartbeat', heartbeat),
-    report: () => supervisor.report(),
+    report: () => replicas?.supervisor.report() ?? [],
+    engines: () => replicas?.engines.report() ?? [],
     hardware: () => measurements.last(),
     clock,
     log,
   })
+  const onChange = (): void => heartbeats.wake()
+  life.own('boot', () => boot.end())
+  const checks = { worker: problem }
+  await openHealthPort(options, checks, life, log)
+  const dataPort: DataPortOptions = {
+    replicas: { find: (id) => replicas?.supervisor.find(id) },
+    dataKey: () => dataKey.key,
+    checks,
+    async extra(request, response, path) {
+      if (!replicas || !/^\/logs(\/|$)/.test(path)) return false
+      await replicas.readLogs(request, response, path.slice('/logs'.length))
+      return true
+    },
+  }
+  const address = await openDataPort(options, dataPort, life, log)
+  const measurements = await startMeasurements(options.measure, clock, log)
+  life.own('measurements', () => measurements.dispose())
+  // After the ports: a worker that cannot have them must not have touched what another left running.
+  if (nodeType === 'backend') {
+    replicas = await openReplicas(
+      options.replicas,
+      frontends.filesFor(() => nodeId),
+      { clock, log, life, onChange },
+    )
+  }
+  life.own('bus', () => link.dispose())
   life.own('heartbeats', () => heartbeats.dispose())
 
-  const { seed } = identity
-  const { frontendUrls: urls, joinToken } = options
-  const frontends = new Frontends({ urls, joinToken, seed, nowMs: () => clock.nowMs() })
   const over = new AbortController()
   const registration: Omit<NodeRegistration, 'signed_at'> = {
     protocol: PROTOCOL,
@@ -122,12 +147,11 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     public_key: identity.publicKey,
     address,
     version: options.version,
-    boot_id: bootId,
+    boot_id: boot.id,
     max_replicas_per_model: options.maxReplicasPerModel,
     vram_budget: options.vramBudget,
     labels: options.labels,
     auto_labels: autoLabels(measurements.last()),
-    engines: nodeType === 'agent' ? [] : engineNames(),
   }
   const membership = {
     frontends,
@@ -139,6 +163,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     onRegistered: (id: string) => void (nodeId = id),
     onCredentials(_id: string, given: NodeCredentials) {
       credentials = given
+      dataKey.keep(given.data_key)
       measurements.every(given.heartbeat_period_ms)
       heartbeats.every(given.heartbeat_period_ms)
     },
@@ -146,6 +171,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   void takePart(membership, over.signal).then((departure) => departure && depart(departure))
   void departed.then((departure) => {
     isSentAway = true
+    dataKey.forget()
     over.abort()
     onRefused(new AppError('usage', departure.message))
   })
@@ -155,16 +181,40 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     // Nobody may hear it: silence says the same, later.
     if (nodeId !== undefined && !isSentAway) await frontends.deregister(nodeId).catch(() => {})
   })
-  life.own('replicas', () => supervisor.stopAll())
+  life.own('replicas', () => replicas?.supervisor.stopAll())
   return { joined, departed, problem, dispose: () => life.end(stopWithinMs) }
 }
 
+async function openHealthPort(
+  { healthListen: listen }: WorkerOptions,
+  checks: Record<string, Check>,
+  life: Lifetime,
+  log: Logger,
+): Promise<void> {
+  if (!listen) return
+  const handler = healthHandler(checks)
+  const server = await startHttpServer({
+    listen,
+    purpose: "the worker's health",
+    flag: '--health-listen',
+    handler,
+    log,
+  })
+  life.own('health port', () => server.dispose(0))
+}
+
 /** Returns what to tell the cluster: an empty host stands for the address that our registration comes from. */
-async function openDataPort(options: WorkerOptions, handler: Handler, life: Lifetime, log: Logger): Promise<string> {
+async function openDataPort(
+  options: WorkerOptions,
+  dataPort: DataPortOptions,
+  life: Lifetime,
+  log: Logger,
+): Promise<string> {
   // There is none on an agent; the address says where it would be.
   if (options.nodeType === 'agent')
     return formatAddress(options.advertise ?? { host: '', port: options.listen.port || 9 })
   const purpose = "the worker's data port"
+  const handler = dataPortHandler(dataPort)
   const server = await startHttpServer({ listen: options.listen, purpose, flag: '--worker-listen', handler, log })
   life.own('data port', () => server.dispose(CLOSE_GRACE_MS))
   if (options.advertise) return formatAddress(options.advertise)

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** One boot of a node, as the cluster sees it: as long as it lasts, what ran before a restart of the worker may still run. */
+export interface Boot {
+  readonly id: string
+  /** True when an earlier run of the worker on this boot ended without a goodbye. */
+  readonly isResumed: boolean
+  /** The number of the next heartbeat. Numbers grow over restarts: of two heartbeats of a boot the higher one is true. */
+  nextSeq(): number
+  /** Takes it. */
+  takeSeq(): number
+  /** The worker ended in order and left nothing behind: what starts next is another boot. */
+  end(): void
+}
+
+/** So many numbers are written down as used at once, so that not every heartbeat touches the disk. */
+const SEQ_BLOCK = 1000
+
+const record = z.object({ machine_boot: z.string(), boot_id: z.string().min(1), seq_reserved: z.int().nonnegative() })
+
+/**
+ * Goes on with the boot in `file` if the machine has not been restarted since; else begins a new one. `isClean` begins a
+ * new one in any case.
+ */
+export function openBoot(file: string, machineBoot: string, isClean = false): Boot {
+  const before = isClean ? undefined : readRecord(file, machineBoot)
+  const id = before?.boot_id ?? randomUUID()
+  let seq = before?.seq_reserved ?? 0
+  let reserved = seq
+  return {
+    id,
+    isResumed: before !== undefined,
+    nextSeq: () => seq + 1,
+    takeSeq() {
+      seq += 1
+      if (
+        seq > reserved &&
+        tryToWrite(file, { machine_boot: machineBoot, boot_id: id, seq_reserved: seq + SEQ_BLOCK })
+      ) {
+        reserved = seq + SEQ_BLOCK
+      }
+      return seq
+    },
+    end: () => rmSync(file, { force: true }),
+  }
+}
+
+/** A file that cannot be understood is as good as none: a new boot loses nothing but the chance to adopt. */
+function readRecord(file: string, machineBoot: string): z.infer<typeof record> | undefined {
+  try {
+    const parsed = record.parse(JSON.parse(readFileSync(file, 'utf8')))
+    return parsed.machine_boot === machineBoot ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A full disk must not silence the node; the next heartbeat tries again. */
+function tryToWrite(file: string, content: z.infer<typeof record>): boolean {
+  try {
+    writeFileSync(`${file}.new`, `${JSON.stringify(content)}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+    return true
+  } catch {
+    return false
+  }
+}

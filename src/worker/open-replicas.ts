@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import type { Clock } from '../platform/clock.ts'
+import type { Lifetime } from '../platform/lifetime.ts'
+import type { Logger } from '../platform/log.ts'
+import { Engines } from './engines/engines.ts'
+import type { FrontendFiles } from './files/frontend-files.ts'
+import { ModelFiles } from './files/model-files.ts'
+import { measureDisk } from './hardware/disk.ts'
+import { realSystem } from './hardware/real-system.ts'
+import { Journal } from './journal.ts'
+import type { ReplicaLimits } from './launch.ts'
+import { logsHandler, type LogsHandler } from './logs/logs-handler.ts'
+import { ReplicaLogs } from './logs/replica-logs.ts'
+import { Ports, type PortRange } from './ports.ts'
+import { startWatchdog } from './processes/watchdog.ts'
+import { Supervisor } from './supervisor.ts'
+
+export interface ReplicasOptions {
+  /** Of the worker alone: journal, logs, engines and model files are below it. */
+  folder: string
+  enginePorts: PortRange
+  limits: ReplicaLimits
+  /** End what an earlier worker left running instead of taking it over. */
+  restartEngines: boolean
+  /** Where users put profiles of engines. */
+  profilesFolder: string
+  files: FileOptions
+}
+
+export interface FileOptions {
+  quotaBytes: number | undefined
+  bytesPerSecond: number | undefined
+  sharedFolder: string | undefined
+  hfEndpoint: string
+  hfToken: string | undefined
+  /** The models folder of a frontend on this machine: its files are used where they are. */
+  frontendFolder: string | undefined
+}
+
+export interface Replicas {
+  supervisor: Supervisor
+  engines: Engines
+  files: ModelFiles
+  logs: ReplicaLogs
+  readLogs: LogsHandler
+}
+
+/** Everything that runs replicas on this node, with what an earlier run of the worker left behind. */
+export async function openReplicas(
+  options: ReplicasOptions,
+  frontend: FrontendFiles,
+  { clock, log, life, onChange }: { clock: Clock; log: Logger; life: Lifetime; onChange: () => void },
+): Promise<Replicas> {
+  const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
+  const journal = new Journal(join(folder, 'replicas'))
+  const watchdog = startWatchdog({ folder: journal.folder, graceMs: isClean ? 0 : limits.orphanGraceMs, clock })
+  life.own('watchdog', () => watchdog.done())
+  const logs = await ReplicaLogs.open(join(folder, 'logs'), { clock, log })
+  life.own('logs', () => logs.dispose())
+  const modelsFolder = join(folder, 'models')
+  const freeBytes = () => freeBytesAt(modelsFolder)
+  const files = await ModelFiles.open({ folder: modelsFolder, ...options.files, frontend, freeBytes, clock, log })
+  life.own('model files', () => files.dispose())
+  const engines = Engines.open({
+    folder: join(folder, 'engines'),
+    profilesFolder,
+    fetchArchive: (url, sha256, hooks) => files.fetch(`${url}#sha256=${sha256}`, hooks),
+    stopReplicas: (engine) => supervisor.stopEngine(engine),
+    onChange,
+    clock,
+    log,
+    env: process.env,
+  })
+  life.own('engines', () => engines.dispose())
+  const ports = new Ports({ range: enginePorts, clock, log, random: Math.random })
+  const supervisor = new Supervisor({ ports, engines, files, logs, journal, clock, log, limits, onChange })
+  await supervisor.adopt({ isClean })
+  return { supervisor, engines, files, logs, readLogs: logsHandler(logs, clock) }
+}
+
+/** Unknown is as good as none: better not begin than fill a disk. */
+async function freeBytesAt(folder: string): Promise<{ free: number; total: number }> {
+  const disk = await measureDisk(realSystem, folder)
+  return disk.ok ? { free: disk.value.availableBytes, total: disk.value.totalBytes } : { free: 0, total: 0 }
+}
