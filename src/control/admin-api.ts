@@ -1,30 +1,34 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
-import { adminRoutes, type AdminRouteName } from '../api/admin/routes.ts'
+import { adminRoutes, type AdminRouteName, type AdminStreamName } from '../api/admin/routes.ts'
 import { AppError } from '../platform/errors.ts'
 import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform/http.ts'
 import { matchRoute } from '../platform/routes.ts'
-import type { Answer, Answers, Params } from './api/answers.ts'
+import type { Answer, Answers, Params, Stream, Streams } from './api/answers.ts'
 import { authorize } from './api/authorize.ts'
+import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
 import type { AdminDeps } from './api/deps.ts'
-import { firstEventOf } from './api/first-event.ts'
+import { eventStreams } from './api/events.ts'
+import { fileStreams } from './api/files.ts'
 import { labelAnswers } from './api/labels.ts'
+import { logAnswers, logStreams } from './api/logs.ts'
+import { modelFileAnswers } from './api/model-files.ts'
 import { modelAnswers } from './api/models.ts'
 import { nodeSelfAnswers } from './api/node-self.ts'
 import { nodeAnswers } from './api/nodes.ts'
 import { openapiDocument } from './api/openapi.ts'
 import { tokenAnswers } from './api/tokens.ts'
+import { unloadAnswers } from './api/unload.ts'
 import { checkProtocol } from './registration.ts'
 
-const MOST_BODY_BYTES = 1024 * 1024
+type AdminAnswerName = Exclude<AdminRouteName, AdminStreamName>
 
-type Stream = 'streamEvents'
+const MOST_BODY_BYTES = 1024 * 1024
 
 /** Serves everything under `/api/`: the routes are data, the files in `api/` say what each of them does. */
 export function adminApi(deps: AdminDeps): Handler {
   const answers = adminAnswers(deps)
-  const streams = adminStreams(deps)
+  const streams: Readonly<Partial<Record<AdminRouteName, Stream>>> = adminStreams(deps)
   const routes = (Object.keys(adminRoutes) as AdminRouteName[]).map((name) => ({ name, ...adminRoutes[name] }))
   return async (request, response) => {
     const path = pathOf(request)
@@ -32,30 +36,32 @@ export function adminApi(deps: AdminDeps): Handler {
     if (!('route' in match)) throw unmatched(path, request.method ?? 'GET', match.allowed)
     const { route, params } = match
     const caller = await authorize(request, route.auth, params, deps)
-    if (route.name === 'streamEvents') return streams[route.name](request, response)
+    const stream = streams[route.name]
+    if (stream) return stream(request, response, params as Params)
     const body = 'body' in route ? parseBody(route, await readBody(request, MOST_BODY_BYTES)) : undefined
-    const answer = answers[route.name] as Answer<AdminRouteName>
+    const answer = answers[route.name as AdminAnswerName] as Answer<AdminRouteName>
     sendJson(response, 200, await answer(body as never, params as Params, caller))
   }
 }
 
-function adminAnswers(deps: AdminDeps): Answers<Exclude<AdminRouteName, Stream>> {
+function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
   return {
     ...nodeSelfAnswers(deps),
     ...nodeAnswers(deps),
     ...labelAnswers(deps),
     ...capAnswers(deps),
+    ...unloadAnswers(deps),
+    ...modelFileAnswers(deps),
+    ...backendAnswers(deps),
+    ...logAnswers(deps),
     ...modelAnswers(deps),
     ...tokenAnswers(deps),
     openapi: async () => openapiDocument(),
   }
 }
 
-function adminStreams({ events }: AdminDeps) {
-  return {
-    streamEvents: (request: IncomingMessage, response: ServerResponse) =>
-      events.stream(response, firstEventOf(request)),
-  } satisfies Record<Stream, unknown>
+function adminStreams(deps: AdminDeps): Streams<AdminStreamName> {
+  return { ...eventStreams(deps), ...logStreams(deps), ...fileStreams(deps) }
 }
 
 function unmatched(path: string, method: string, allowed: string[]): AppError {

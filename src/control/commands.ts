@@ -1,11 +1,14 @@
 import { messageOf, AppError } from '../platform/errors.ts'
 import type { Bus } from '../bus/bus.ts'
+import { isEnding } from '../core/lifecycle/states.ts'
 import type { Replica } from '../core/types.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Database } from '../store/database.ts'
+import { appendEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
-import { moveReplica } from '../store/replicas.ts'
+import { moveReplica, type Move } from '../store/replicas.ts'
 import type { StoredWorld } from '../store/world.ts'
+import { replicaFailed } from './replica-events.ts'
 
 export interface CommandDeps {
   db: Database
@@ -33,20 +36,23 @@ export class Commands {
     for (const replica of world.replicas) {
       if (!online.has(replica.nodeId)) continue
       if (replica.state === 'reserved') this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
-      else if (replica.state === 'stopping') this.stop(replica.nodeId, replica)
+      else if (isEnding(replica.state)) this.stop(replica.nodeId, replica)
     }
   }
 
   /** Also for processes that no row wants: exactly the named one is stopped. */
   stop(nodeId: string, { id, generation }: { id: string; generation: number }): void {
     this.#once(`stop ${id} ${generation}`, async () => {
-      await this.#deps.bus.request('replicaStop', { id, generation }, { nodeId, timeoutMs: COMMAND_TIMEOUT_MS })
+      const target = { what: 'replica', id, generation } as const
+      const command = { target, force: false, wait_ms: 0 }
+      await this.#deps.bus.request('replicaStop', command, { nodeId, timeoutMs: COMMAND_TIMEOUT_MS })
     })
   }
 
   async #start(world: StoredWorld, replica: Replica, lease: HeldLease): Promise<void> {
     const model = world.models.find(({ name }) => name === replica.modelName)
     if (!model || model.revision !== replica.revision) return
+    const nodeName = world.nodes.find(({ id }) => id === replica.nodeId)?.name ?? replica.nodeId
     const { bus, db, onChange } = this.#deps
     const spec = {
       id: replica.id,
@@ -54,12 +60,14 @@ export class Commands {
       model_name: replica.modelName,
       replica_index: replica.replicaIndex,
       engine: model.engine,
+      source: model.source,
       options: model.options,
     }
-    let move: Parameters<typeof moveReplica>[2]
+    let move: Move
     try {
       const reply = await bus.request('replicaStart', spec, { nodeId: replica.nodeId, timeoutMs: COMMAND_TIMEOUT_MS })
-      move = { to: 'loading', knownFromSeq: reply.known_from_seq }
+      // The first phase there is; the heartbeat that follows says which one it is in.
+      move = { to: 'installing', knownFromSeq: reply.known_from_seq }
     } catch (error) {
       // Silence is tried again at the next turn; a refusal is the worker's last word on this replica.
       if (!(error instanceof AppError) || error.code === 'unavailable') throw error
@@ -67,7 +75,9 @@ export class Commands {
     }
     const moved = await db.transaction(async (tx) => {
       await checkLease(tx, lease)
-      return moveReplica(tx, replica, move)
+      if (!(await moveReplica(tx, replica, move))) return false
+      if (move.to === 'failed') await appendEvent(tx, replicaFailed(replica, nodeName, move.error ?? null, null))
+      return true
     })
     // Its first heartbeat may have been quicker than the answer; either way the next turn sees the truth.
     if (moved) onChange()

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { HeartbeatMessage } from '../api/bus/messages.ts'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import type { Database } from '../store/database.ts'
 import { listEvents } from '../store/events.ts'
 import { LeaseLostError } from '../store/leases.ts'
-import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
+import { aReport } from '../testing/builders.ts'
 import { anApplicant, ControlScene, lead, type Applicant } from '../testing/control-scene.ts'
 import { serve } from '../testing/http.ts'
 import { dataKeyOf } from './data-key.ts'
@@ -80,7 +79,9 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
         await scene().silentFor(61_000, node!)
         expect((await scene().turn()).plan.steps).toMatchObject([{ kind: 'forget', why: 'node offline' }])
         expect(await listReplicas(scene().db)).toEqual([])
-        expect(await scene().heartbeat(node!)).toMatchObject({ changed: true, back: true })
+        const lost = (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action === 'replica.lost')
+        expect(lost).toMatchObject([{ reason: 'm#0 is lost: thor is offline', data: { key: 'm#0', node: 'thor' } }])
+        expect(await scene().heartbeat(node!)).toMatchObject({ changed: true, told: true })
         expect((await actions()).filter((action) => /^node\.(online|unreachable|offline)$/.test(action))).toEqual([
           'node.online',
           'node.unreachable',
@@ -105,8 +106,7 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
         await scene().turn()
         const [replica] = await listReplicas(db)
         const { id, generation } = replica!
-        const ready = { id, generation, model_name: 'm', replica_index: 0, state: 'ready' as const, in_flight: 0 }
-        await scene().heartbeat(node!, [ready])
+        await scene().heartbeat(node!, [aReport({ id, generation })])
         let isAlive = true
         const url = await serve((request, response) => {
           const isAsked = request.headers.authorization === `Bearer ${dataKeyOf('secret', node!.nodeId)}`
@@ -155,101 +155,6 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
           { action: 'cluster.frozen', actor: 'control', data: { nodes: ['a', 'b'] } },
           { action: 'cluster.thawed' },
         ])
-      })
-    })
-
-    describe('heartbeats', () => {
-      async function aReported(state: 'loading' | 'ready' | 'failed', error?: string) {
-        const [node] = await aCluster()
-        await scene().turn()
-        const [replica] = await listReplicas(scene().db)
-        const { id, generation } = replica!
-        const reported: HeartbeatMessage['replicas'][number] = {
-          id,
-          generation,
-          model_name: 'm',
-          replica_index: 0,
-          in_flight: 0,
-          state,
-          ...(error === undefined ? {} : { error }),
-        }
-        return { node: node!, reported }
-      }
-
-      test('a replica that the worker says is ready is ready, even if every message before was lost', async () => {
-        const { node, reported } = await aReported('ready')
-        expect(await scene().heartbeat(node, [reported])).toMatchObject({ changed: true })
-        expect(await listReplicas(scene().db)).toMatchObject([{ state: 'ready' }])
-      })
-
-      test('a failure is kept with its reason and the time of the next try', async () => {
-        const { node, reported } = await aReported('failed', 'exit code 1')
-        await scene().heartbeat(node, [reported])
-        const [replica] = await listReplicas(scene().db)
-        expect(replica).toMatchObject({ state: 'failed', error: 'exit code 1', failures: 1 })
-        expect(replica!.retryAtMs).toBeGreaterThan(0)
-        expect((await scene().turn()).plan.steps).toEqual([])
-        await scene().db.transaction((tx) => tx.query('update replicas set retry_at = 0'))
-        const { plan } = await scene().turn()
-        expect(plan.steps).toMatchObject([{ kind: 'forget' }, { kind: 'reserve', failures: 1 }])
-      })
-
-      test('a late heartbeat, one of another boot, or of nobody changes nothing', async () => {
-        const { node, reported } = await aReported('ready')
-        await scene().heartbeat({ ...node, seq: node.seq + 5 })
-        expect(await scene().heartbeat({ ...node }, [reported])).toBeUndefined()
-        expect(await scene().heartbeat({ ...node, seq: 100, bootId: 'other' }, [reported])).toBeUndefined()
-        expect(await scene().heartbeat({ ...node, seq: 100, nodeId: 'nobody' }, [reported])).toBeUndefined()
-        expect(await listReplicas(scene().db)).toMatchObject([{ state: 'reserved' }])
-      })
-
-      test('a process that no row wants is to be stopped', async () => {
-        const { node, reported } = await aReported('ready')
-        const outcome = await scene().heartbeat(node, [reported, { ...reported, id: 'stray' }])
-        expect(outcome).toMatchObject({ strays: [{ id: 'stray' }] })
-      })
-
-      test('requests in flight are counted, and what is no longer reported has none', async () => {
-        const { node, reported } = await aReported('ready')
-        await scene().heartbeat(node, [{ ...reported, in_flight: 3 }])
-        expect(await scene().node(node)).toMatchObject({ in_flight_count: 3, replica_count: 1, model_count: 1 })
-        await scene().heartbeat(node, [])
-        expect(await scene().node(node)).toMatchObject({ in_flight_count: 0 })
-      })
-
-      test('everything measured is stored; a device that could not be read keeps its last value', async () => {
-        const [node] = await aCluster()
-        const gpu = { index: 0, uuid: 'g0', name: 'A100', total_vram: 100, available_vram: 60, unified: false }
-        const other = { ...gpu, index: 1, uuid: 'g1', available_vram: 30 }
-        await scene().heartbeat(node!, [], { gpu_vendor: 'nvidia', devices: [gpu, other] })
-        const unread = { ...gpu, available_vram: null }
-        await scene().heartbeat(node!, [], {
-          gpu_vendor: 'nvidia',
-          devices: [unread, { ...other, available_vram: 20 }],
-        })
-        expect(await scene().node(node!)).toMatchObject({
-          gpu_vendor: 'nvidia',
-          total_vram: 200,
-          available_vram: 80,
-          total_ram: 2,
-          available_ram: 1,
-          total_disk: 4,
-          available_disk: 3,
-          devices: [
-            { uuid: 'g0', available_vram: 60 },
-            { uuid: 'g1', available_vram: 20 },
-          ],
-        })
-        await scene().heartbeat(node!, [], { devices: [{ ...unread, uuid: 'new' }] })
-        expect(await scene().node(node!)).toMatchObject({ available_vram: null, total_vram: 100 })
-      })
-
-      test('of a pending node are ignored', async () => {
-        const node = anApplicant()
-        await scene().register(node)
-        await scene().db.transaction((tx) => tx.query('update nodes set approved_at = null'))
-        expect(await scene().heartbeat(node)).toBeUndefined()
-        expect(await listNodes(scene().db)).toMatchObject([{ liveness: 'offline', last_heartbeat: null }])
       })
     })
 

@@ -3,9 +3,10 @@ import { createTestDatabase } from '../testing/postgres.ts'
 import { describeApproval } from './approval-suite.ts'
 import { describeControl } from './control-suite.ts'
 import { describeEvents } from './events-suite.ts'
+import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
 
-for (const describeOn of [describeControl, describeJoining, describeEvents, describeApproval]) {
+for (const describeOn of [describeControl, describeHeartbeats, describeJoining, describeEvents, describeApproval]) {
   describeOn('PostgreSQL', async () => {
     const database = await createTestDatabase()
     const db = await openDatabase({ url: database.url })

@@ -5,9 +5,10 @@ import { openDatabase } from '../store/database.ts'
 import { describeApproval } from './approval-suite.ts'
 import { describeControl } from './control-suite.ts'
 import { describeEvents } from './events-suite.ts'
+import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
 
-for (const describeOn of [describeControl, describeJoining, describeEvents, describeApproval]) {
+for (const describeOn of [describeControl, describeHeartbeats, describeJoining, describeEvents, describeApproval]) {
   describeOn('SQLite', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
     const db = await openDatabase({ file: join(folder, 'flotilla.db') })

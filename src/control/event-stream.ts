@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { EventView } from '../api/admin/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
+import { SseStream } from '../platform/sse.ts'
 
-/** Without a word for longer than this, something on the way may take the connection for dead. */
-const KEEP_ALIVE_MS = 15_000
 /** Who does not read while this much waits is not reading; it can come back and go on where it was. */
 const MOST_BUFFERED_BYTES = 1024 * 1024
 const DRAIN_LIMIT_MS = 30_000
@@ -15,19 +13,14 @@ export class EventStream {
   lastId: number
   readonly #response: ServerResponse
   readonly #clock: Clock
-  #cancelKeepAlive = (): void => {}
+  readonly #stream: SseStream
+  readonly #ended = new AbortController()
 
   constructor(response: ServerResponse, clock: Clock, lastId: number) {
     this.#response = response
     this.#clock = clock
     this.lastId = lastId
-    response.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      // Proxies that collect what they pass on would keep the events to themselves.
-      'x-accel-buffering': 'no',
-    })
-    this.#write(': follows\n\n')
+    this.#stream = new SseStream(response, clock)
   }
 
   /** Sends those that it has not been sent yet. */
@@ -35,44 +28,20 @@ export class EventStream {
     const news = events.filter(({ id }) => id > this.lastId)
     if (news.length === 0) return
     this.lastId = news.at(-1)!.id
-    this.#write(news.map(toText).join(''))
+    this.#stream.send(news.map((event) => ({ id: event.id, event: event.action, data: event })))
+    if (this.#response.writableLength > MOST_BUFFERED_BYTES) this.#response.destroy()
   }
 
   /** False when the reader has gone or does not read. */
   async drained(): Promise<boolean> {
-    const response = this.#response
-    if (response.destroyed || response.writableEnded) return false
-    if (!response.writableNeedDrain) return true
-    const stop = new AbortController()
-    const cancel = this.#clock.after(DRAIN_LIMIT_MS, () => response.destroy())
-    try {
-      await Promise.race([once(response, 'drain', stop), once(response, 'close', stop)])
-    } finally {
-      cancel()
-      stop.abort()
-    }
-    return !response.destroyed
+    const cancel = this.#clock.after(DRAIN_LIMIT_MS, () => this.#response.destroy())
+    const isDrained = await this.#stream.drained(this.#ended.signal)
+    cancel()
+    return isDrained
   }
 
   end(): void {
-    this.#cancelKeepAlive()
-    if (!this.#response.destroyed) this.#response.end()
+    this.#ended.abort()
+    this.#stream.end()
   }
-
-  #write(text: string): void {
-    const response = this.#response
-    if (response.destroyed || response.writableEnded) return
-    response.write(text)
-    if (response.writableLength > MOST_BUFFERED_BYTES) {
-      response.destroy()
-      return
-    }
-    this.#cancelKeepAlive()
-    this.#cancelKeepAlive = this.#clock.after(KEEP_ALIVE_MS, () => this.#write(': still here\n\n'))
-  }
-}
-
-/** JSON has no line breaks, so one `data:` line holds it all. */
-function toText(event: EventView): string {
-  return `id: ${event.id}\nevent: ${event.action}\ndata: ${JSON.stringify(event)}\n\n`
 }

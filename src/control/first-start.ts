@@ -11,7 +11,7 @@ import { toModel } from './api/models.ts'
 export async function seedFirstStart(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     if ((await hasModels(tx)) || (await listNodes(tx)).length > 0) return
-    await saveModel(tx, toModel({ name: 'sim', engine: 'sim', options: {} }))
+    await saveModel(tx, toModel({ name: 'sim', engine: 'sim', source: null, options: {} }))
     await saveRule(tx, { modelName: 'sim', minReplicas: 1, maxReplicas: 0 })
   })
 }

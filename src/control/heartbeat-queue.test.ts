@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { aMachine } from '../testing/builders.ts'
+import { aHeartbeat } from '../testing/builders.ts'
 import { until } from '../testing/until.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
 import type { HeartbeatFrom } from './heartbeats.ts'
 
 function from(nodeId: string, seq: number, bootId = 'boot1'): HeartbeatFrom {
-  return { nodeId, heartbeat: { boot_id: bootId, seq, replicas: [], ...aMachine() } }
+  return { nodeId, heartbeat: aHeartbeat({ boot_id: bootId, seq }) }
 }
 
 /** A queue whose batches are written when the test says so. */

@@ -1,17 +1,13 @@
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { appendEvent } from '../store/events.ts'
+import { appendEvent, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { recordHeartbeat } from '../store/nodes.ts'
-import {
-  deleteReplica,
-  listReplicasOfNode,
-  moveReplica,
-  recordInFlight,
-  type StoredReplica,
-} from '../store/replicas.ts'
+import { deleteReplica, listReplicasOfNode, moveReplica, recordLoad, type StoredReplica } from '../store/replicas.ts'
 import type { ControlEvents } from './events.ts'
+import { replicaFailed, replicaLost, replicaReady } from './replica-events.ts'
 
 export interface HeartbeatFrom {
   nodeId: string
@@ -22,8 +18,8 @@ export interface HeartbeatOutcome {
   nodeId: string
   /** The store changed in a way that decisions look at. */
   changed: boolean
-  /** The node was silent or new until now. */
-  back: boolean
+  /** Events were appended. */
+  told: boolean
   strays: ReportedReplica[]
 }
 
@@ -48,10 +44,10 @@ export async function takeHeartbeats(
     for (const { replica, to, error } of judgement.moves) events.replicaMoved(replica, to, error)
     for (const { replica, lost } of judgement.gone) events.replicaGone(replica, lost)
   }
-  return taken.map(({ nodeId, back, judgement }) => ({
+  return taken.map(({ nodeId, back, otherEngines, told, judgement }) => ({
     nodeId,
-    back,
-    changed: back || judgement.moves.length + judgement.gone.length > 0,
+    changed: back || otherEngines || judgement.moves.length + judgement.gone.length > 0,
+    told: told > 0,
     strays: judgement.strays,
   }))
 }
@@ -60,34 +56,58 @@ interface Taken {
   nodeId: string
   name: string
   back: boolean
+  otherEngines: boolean
+  /** How many events were appended. */
+  told: number
   judgement: Judgement
 }
 
 async function take(tx: Sql, nodeId: string, heartbeat: HeartbeatMessage): Promise<Taken | undefined> {
-  const { boot_id: bootId, seq, replicas, ...hardware } = heartbeat
-  const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...hardware })
+  const { boot_id: bootId, seq, replicas, ...facts } = heartbeat
+  const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts })
   if (!recorded) return undefined
   const rows = await listReplicasOfNode(tx, nodeId)
-  await recordLoad(tx, rows, heartbeat)
+  await takeLoad(tx, rows, heartbeat)
   const judgement = judgeHeartbeat(rows, { seq, replicas })
   for (const { replica, to, error } of judgement.moves) {
     // A heartbeat may be quicker than the answer to the start that it mentions.
     await moveReplica(tx, replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq })
   }
   for (const { replica } of judgement.gone) await deleteReplica(tx, replica)
-  if (recorded.back) {
-    const reason = `${recorded.name} is heard`
-    await appendEvent(tx, { actor: 'control', action: 'node.online', nodeId, reason })
-  }
-  return { nodeId, ...recorded, judgement }
+  const news = newsOf(nodeId, recorded, judgement, heartbeat)
+  for (const event of news) await appendEvent(tx, event)
+  return { nodeId, ...recorded, told: news.length, judgement }
+}
+
+/** What people want to hear of: who is there, what serves, and what ended without being asked to. */
+function newsOf(
+  nodeId: string,
+  { name, back }: { name: string; back: boolean },
+  { moves, gone }: Judgement,
+  { replicas }: HeartbeatMessage,
+): NewEvent[] {
+  const exits = new Map(replicas.map(({ id, exit }) => [id, exit]))
+  const online = { actor: 'control', action: 'node.online', nodeId, reason: `${name} is heard` }
+  return [
+    ...(back ? [online] : []),
+    ...moves.flatMap(({ replica, to, error }) => {
+      if (to === 'ready') return replicaReady(replica, name)
+      return to === 'failed' ? replicaFailed(replica, name, error, exits.get(replica.id) ?? null) : []
+    }),
+    ...gone.flatMap(({ replica, lost }) => (lost ? replicaLost(replica, name, `${name} no longer runs it`) : [])),
+  ]
 }
 
 /** Written only where it changed: most replicas of most heartbeats are as busy as before. */
-async function recordLoad(tx: Sql, rows: readonly StoredReplica[], { replicas }: HeartbeatMessage): Promise<void> {
+async function takeLoad(tx: Sql, rows: readonly StoredReplica[], { replicas }: HeartbeatMessage): Promise<void> {
   const reported = new Map(replicas.map((replica) => [replica.id, replica]))
-  for (const { id, generation, inFlight } of rows) {
+  for (const { id, generation, inFlight, progress, lastExit } of rows) {
     const report = reported.get(id)
-    const now = report?.generation === generation ? report.in_flight : 0
-    if (now !== inFlight) await recordInFlight(tx, id, now)
+    // What is not mentioned has no requests; how it ended stays known.
+    const now =
+      report?.generation === generation
+        ? { inFlight: report.in_flight, progress: report.progress, lastExit: report.exit }
+        : { inFlight: 0, progress: null, lastExit }
+    if (canonicalJson(now) !== canonicalJson({ inFlight, progress, lastExit })) await recordLoad(tx, id, now)
   }
 }

@@ -172,7 +172,7 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
         expect(await scene().node(node)).toMatchObject({ liveness: 'offline', approved: true, desired: 'draining' })
         await scene().register(node)
         node.seq = 0
-        expect(await scene().heartbeat(node)).toMatchObject({ back: true })
+        expect(await scene().heartbeat(node)).toMatchObject({ told: true })
         expect(await scene().node(node)).toMatchObject({ status: 'draining', liveness: 'online' })
         const actions = (await listEvents(scene().db, 0, 100)).map(({ action }) => action)
         expect(actions.filter((action) => action === 'node.deregistered')).toHaveLength(1)

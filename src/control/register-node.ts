@@ -20,7 +20,7 @@ import { change, type ChangeDeps, type Tell } from './change.ts'
 import { registeredAs, type CredentialDeps } from './node-credentials.ts'
 import { checkDeclaration, checkProof } from './registration.ts'
 
-export type RegisterDeps = ChangeDeps & CredentialDeps & Pick<AdminDeps, 'nowMs' | 'approves' | 'autoApprove'>
+export type RegisterDeps = ChangeDeps & CredentialDeps & Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'>
 
 export interface Applicant {
   /** The join token it shows. */
@@ -35,7 +35,7 @@ export async function registerNode(
   { registration, signature }: { registration: NodeRegistration; signature: string },
   { token, request }: Applicant,
 ): Promise<Registered> {
-  checkProof(registration, signature, deps.nowMs())
+  checkProof(registration, signature, deps.clock.nowMs())
   const address = checkDeclaration(registration, request.socket.remoteAddress)
   const why = approvalOf(deps, registration.public_key)
   const node = await change(deps, async (tx, tell) => {
@@ -80,7 +80,6 @@ function toFacts(registration: NodeRegistration, id: string, address: string): N
     bootId: registration.boot_id,
     maxReplicasPerModel: registration.max_replicas_per_model,
     vramBudget: registration.vram_budget,
-    engines: registration.engines,
   }
 }
 
@@ -157,7 +156,6 @@ function changedFacts(known: NodeRow, facts: NodeFacts): string[] {
     ['version', known.version, facts.version],
     ['max_replicas_per_model', known.max_replicas_per_model, facts.maxReplicasPerModel],
     ['vram_budget', known.vram_budget, facts.vramBudget],
-    ['engines', known.engines.join('\n'), facts.engines.join('\n')],
   ]
   return pairs.filter(([, before, now]) => before !== now).map(([name]) => name)
 }

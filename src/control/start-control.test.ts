@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
+import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
 import { openDatabase } from '../store/database.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
-import { aMachine } from '../testing/builders.ts'
+import { listReplicas } from '../store/replicas.ts'
+import { aHeartbeat, anEngine } from '../testing/builders.ts'
 import { anApplicant, ControlScene, type Applicant } from '../testing/control-scene.ts'
 import { tempFolder } from '../testing/temp-folder.ts'
 import { until } from '../testing/until.ts'
@@ -19,14 +21,19 @@ async function aControl() {
   const scene = await ControlScene.start(db, { autoApprove: true })
   await db.transaction((tx) => tx.query('update leases set expires_at = 0'))
   const clock = new VirtualClock(Date.now())
-  const line = { connected: true, reconnected: () => {}, heard: (_message: HeartbeatMessage, _nodeId: string) => {} }
+  const line = {
+    connected: true,
+    reconnected: () => {},
+    heard: (_message: HeartbeatMessage, _nodeId: string) => {},
+    request: (): Promise<unknown> => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+  }
   const bus = {
     publish() {},
     subscribe(name: string, handler: typeof line.heard) {
       if (name === 'heartbeat') line.heard = handler
     },
     respond() {},
-    request: () => Promise.reject(new Error('nobody is listening')),
+    request: () => line.request(),
     onReconnect: (callback: () => void) => (line.reconnected = callback),
     isConnected: () => line.connected,
     dispose: async () => {},
@@ -48,9 +55,9 @@ async function aControl() {
     await db.close()
   })
   const livenessOf = async (): Promise<string[]> => (await listNodes(db)).map(({ liveness }) => liveness)
-  const beat = (who: Applicant): void => {
+  const beat = (who: Applicant, facts: Partial<HeartbeatMessage> = {}): void => {
     who.seq += 1
-    line.heard({ boot_id: who.bootId, seq: who.seq, replicas: [], ...aMachine() }, who.nodeId)
+    line.heard(aHeartbeat({ boot_id: who.bootId, seq: who.seq, ...facts }), who.nodeId)
   }
   /** Long enough for a turn to have begun; what it writes to the store takes real time. */
   const turn = async (): Promise<void> => {
@@ -124,4 +131,51 @@ test('the nodes of a mass disappearance are known by name until one is back', as
   await until(async () => (await livenessOf())[0] === 'online')
   await turn()
   expect(control.frozen()).toEqual([])
+})
+
+test('a rule that waits for an engine is met as soon as a heartbeat says that it is there', async () => {
+  const { scene, db, beat, turn, clock, livenessOf } = await aControl()
+  const node = anApplicant()
+  await scene.register(node)
+  await scene.wants(1)
+  beat(node, { engines: [anEngine({ state: 'missing', reason: 'no program' })] })
+  await until(async () => (await livenessOf())[0] === 'online')
+  await turn()
+  expect(await listReplicas(db)).toEqual([])
+  const before = clock.nowMs()
+  beat(node)
+  await until(async () => {
+    await clock.advance(1)
+    return (await listReplicas(db)).length === 1
+  })
+  // By a wake, not by the period of 3 s.
+  expect(clock.nowMs() - before).toBeLessThan(2500)
+})
+
+test('what a worker refuses to start has failed, and is told', async () => {
+  const { scene, db, line, beat, turn, wakes, livenessOf } = await aControl()
+  const node = anApplicant()
+  await scene.register(node)
+  await scene.wants(1)
+  line.request = () => Promise.reject(new AppError('conflict', 'no port is free\n8 of 8 are taken'))
+  beat(node)
+  await until(async () => (await livenessOf())[0] === 'online')
+  await turn()
+  await until(async () => (await listReplicas(db))[0]?.state === 'failed')
+  const failed = (await listEvents(db, 0, 100)).filter(({ action }) => action === 'replica.failed')
+  expect(failed).toMatchObject([{ reason: 'no port is free', data: { key: 'm#0', node: 'thor', exit_code: null } }])
+  expect(wakes()).toBeGreaterThan(1)
+})
+
+test('a start that is accepted is in its first phase until a heartbeat says more', async () => {
+  const { scene, db, line, beat, turn, livenessOf } = await aControl()
+  const node = anApplicant()
+  await scene.register(node)
+  await scene.wants(1)
+  line.request = async () => ({ known_from_seq: 7 })
+  beat(node)
+  await until(async () => (await livenessOf())[0] === 'online')
+  await turn()
+  await until(async () => (await listReplicas(db))[0]?.state === 'installing')
+  expect(await listReplicas(db)).toMatchObject([{ knownFromSeq: 7 }])
 })

@@ -69,7 +69,11 @@ export function startControl({
   events: feed,
 }: ControlDeps): Control {
   const events = controlEvents(log)
-  const commands = new Commands({ db, bus, log, onChange: () => loop.wake() })
+  const onChange = (): void => {
+    loop.wake()
+    feed.wake()
+  }
+  const commands = new Commands({ db, bus, log, onChange })
   const unmetRules = new UnmetRules(clock, events)
   let leading: Leading | undefined
   let leaderSeen: string | undefined
@@ -99,14 +103,14 @@ export function startControl({
     const wasFrozen = now.frozen && now.frozen.length > 0
     const answering = await findAnswering(db, liveness, clusterSecret)
     const outcome = await reconcileOnce(db, lease, { limits: liveness, hearing, answering, wasFrozen })
-    const { world, plan, silent, freeze } = outcome
+    const { world, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
     now.frozen = plan.frozen.map(({ name }) => name)
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
     for (const step of plan.steps) events.stepApplied(step)
     if (freeze === 'began') events.frozen(now.frozen)
     if (freeze === 'ended') events.thawed()
-    if (silent.length > 0 || freeze) feed.wake()
+    if (told) feed.wake()
     unmetRules.tell(plan.unmet)
     commands.send(world, lease)
     bus.publish('routingDelta', now.feed.update(world))
@@ -144,7 +148,7 @@ export function startControl({
       const outcomes = await takeHeartbeats(db, leading.lease, events, batch)
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed)) loop.wake()
-      if (outcomes.some(({ back }) => back)) feed.wake()
+      if (outcomes.some(({ told }) => told)) feed.wake()
     } catch (error) {
       log.warn({ nodes: batch.length, error: messageOf(error) }, 'control: heartbeats were not recorded')
     }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { endingState } from '../core/lifecycle/states.ts'
 import { checkPlan } from '../core/reconcile/check-plan.ts'
 import { reconcile, type Plan, type Step } from '../core/reconcile/reconcile.ts'
+import type { World } from '../core/types.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, newestEventOf } from '../store/events.ts'
@@ -8,6 +10,7 @@ import { checkLease, type HeldLease } from '../store/leases.ts'
 import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
 import { deleteReplica, moveReplica, reserveReplica } from '../store/replicas.ts'
 import { loadWorld, type StoredWorld } from '../store/world.ts'
+import { replicaLost } from './replica-events.ts'
 
 export interface TurnOutcome {
   /** The world after the plan was applied. */
@@ -16,6 +19,8 @@ export interface TurnOutcome {
   silent: { id: string; name: string; liveness: 'unreachable' | 'offline' }[]
   /** A mass disappearance began or ended in this turn. */
   freeze: 'began' | 'ended' | undefined
+  /** Events were appended. */
+  told: boolean
   hearing: Hearing
 }
 
@@ -53,8 +58,10 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)
     for (const step of plan.steps) await apply(tx, step)
     for (const node of silent) await tellSilent(tx, node)
+    const lost = await tellLost(tx, world, plan)
     const freeze = await tellFreeze(tx, plan, context.wasFrozen)
-    return { world: plan.steps.length === 0 ? world : await loadWorld(tx), plan, silent, freeze, hearing }
+    const told = silent.length + lost > 0 || freeze !== undefined
+    return { world: plan.steps.length === 0 ? world : await loadWorld(tx), plan, silent, freeze, told, hearing }
   })
 }
 
@@ -72,7 +79,7 @@ async function apply(tx: Sql, step: Step): Promise<void> {
       await reserveReplica(tx, { id: randomUUID(), ...step })
       return
     case 'stop':
-      await moveReplica(tx, step.replica, { to: 'stopping' })
+      await moveReplica(tx, step.replica, { to: endingState(step.replica.state) })
       return
     case 'forget':
       await deleteReplica(tx, step.replica)
@@ -83,6 +90,17 @@ function tellSilent(tx: Sql, { id, name, liveness }: TurnOutcome['silent'][numbe
   const reason =
     liveness === 'offline' ? `${name} has been silent for too long` : `${name} has missed several heartbeats`
   return appendEvent(tx, { actor: 'control', action: `node.${liveness}`, nodeId: id, reason })
+}
+
+/** What its node took with it. Returns how many. */
+async function tellLost(tx: Sql, { nodes }: World, { steps }: Plan): Promise<number> {
+  const lost = steps.flatMap((step) => (step.kind === 'forget' && step.why === 'node offline' ? [step.replica] : []))
+  const names = new Map(nodes.map(({ id, name }) => [id, name]))
+  for (const replica of lost) {
+    const name = names.get(replica.nodeId)!
+    await appendEvent(tx, replicaLost(replica, name, `${name} is offline`))
+  }
+  return lost.length
 }
 
 /** Told when it begins and when it ends, not in between, whoever leads. */

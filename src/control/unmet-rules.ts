@@ -1,14 +1,24 @@
+import type { Refusal } from '../core/placement/place.ts'
 import type { Plan } from '../core/reconcile/reconcile.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ControlEvents } from './events.ts'
 
 const PATIENCE_MS = 5000
 
-/** Tells of rules that cannot be met: once per change of reasons, and only when they last. At every start there is a moment without nodes. */
+interface Known {
+  reasons: string
+  sinceMs: number
+  told: boolean
+}
+
+/**
+ * Tells of rules that cannot be met: of each once per change of its reasons, and only when they last. At every start there
+ * is a moment without nodes.
+ */
 export class UnmetRules {
   readonly #clock: Clock
   readonly #events: ControlEvents
-  #now = { what: '[]', sinceMs: 0, told: true }
+  #known = new Map<string, Known>()
 
   constructor(clock: Clock, events: ControlEvents) {
     this.#clock = clock
@@ -16,14 +26,23 @@ export class UnmetRules {
   }
 
   tell(unmet: Plan['unmet']): void {
-    const what = JSON.stringify(unmet)
     const nowMs = this.#clock.nowMs()
-    if (what !== this.#now.what) this.#now = { what, sinceMs: nowMs, told: false }
-    if (this.#now.told || nowMs - this.#now.sinceMs < PATIENCE_MS) return
-    this.#now.told = true
+    const known = new Map<string, Known>()
     for (const { modelName, missing, refusals } of unmet) {
-      const reasons = refusals.map((refusal) => `${refusal.nodeName}: ${refusal.filter} (${refusal.available})`)
-      this.#events.unmet(modelName, missing, reasons.join(', ') || 'there are no nodes')
+      const reasons = JSON.stringify([missing, refusals.map(lasting)])
+      const before = this.#known.get(modelName)
+      const one = before?.reasons === reasons ? before : { reasons, sinceMs: nowMs, told: false }
+      known.set(modelName, one)
+      if (one.told || nowMs - one.sinceMs < PATIENCE_MS) continue
+      one.told = true
+      const texts = refusals.map((refusal) => `${refusal.nodeName}: ${refusal.filter} (${refusal.available})`)
+      this.#events.unmet(modelName, missing, texts.join(', ') || 'there are no nodes')
     }
+    this.#known = known
   }
+}
+
+/** A wait that counts down is the same reason all along. */
+function lasting({ nodeId, filter, available }: Refusal): unknown[] {
+  return filter === 'failing' ? [nodeId, filter] : [nodeId, filter, available]
 }

@@ -1,7 +1,8 @@
-import type { AdminBody, AdminReply, AdminRouteName } from '../../api/admin/routes.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdminBody, AdminReply, AdminRouteName, AdminStreamName } from '../../api/admin/routes.ts'
 import type { Caller } from './authorize.ts'
 
-/** What one route does. Streams are not answered: they are written. */
+/** What one route does. */
 export type Answer<N extends AdminRouteName> = (
   body: AdminBody<N>,
   params: Params,
@@ -9,6 +10,11 @@ export type Answer<N extends AdminRouteName> = (
 ) => Promise<AdminReply<N>>
 
 /** The `:name` parts of the path. Which there are is said by the route. */
-export type Params = Readonly<Record<'id' | 'key' | 'name', string>>
+export type Params = Readonly<Record<'id' | 'key' | 'name' | 'path', string>>
 
 export type Answers<N extends AdminRouteName> = { [K in N]: Answer<K> }
+
+/** What one route does that is written as it comes. Resolves when it has begun, or when it has ended. */
+export type Stream = (request: IncomingMessage, response: ServerResponse, params: Params) => Promise<void>
+
+export type Streams<N extends AdminStreamName> = { [K in N]: Stream }

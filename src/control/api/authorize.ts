@@ -16,7 +16,7 @@ export interface Caller {
   request: IncomingMessage
 }
 
-type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'nowMs'>
+type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock'>
 
 /** Lets a caller in or throws; nothing of the body has been read yet. */
 export async function authorize(
@@ -52,7 +52,7 @@ function neededBearer(request: IncomingMessage, what: string): string {
 }
 
 /** The node named in the path is the one that signed this very call just now. */
-async function checkSigner(request: IncomingMessage, id: string, { db, nowMs }: AuthorizeDeps): Promise<void> {
+async function checkSigner(request: IncomingMessage, id: string, { db, clock }: AuthorizeDeps): Promise<void> {
   const match = /^Node\s+(\d{1,15})\.([\w-]{1,200})\s*$/i.exec(request.headers.authorization ?? '')
   if (!match) {
     throw new AppError(
@@ -67,7 +67,7 @@ async function checkSigner(request: IncomingMessage, id: string, { db, nowMs }: 
   if (!verify(node.public_key, text, signature)) {
     throw new AppError('forbidden', `The call is not signed with the key of ${node.name}.`)
   }
-  if (Math.abs(nowMs() - signedAtMs) > SIGNATURE_LIFE_MS) {
+  if (Math.abs(clock.nowMs() - signedAtMs) > SIGNATURE_LIFE_MS) {
     throw new AppError(
       'forbidden',
       "The call was signed more than 5 minutes away from this frontend's time. Set both clocks.",

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Bus } from '../../bus/bus.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
 import type { EventFeed } from '../event-feed.ts'
@@ -14,11 +15,13 @@ export interface BusCredentials {
 /** What the admin API needs of the program around it. */
 export interface AdminDeps {
   db: Database
-  /** To tell a node that it was removed. */
+  /** To ask workers, and to tell a node that it was removed. */
   bus: Pick<Bus, 'request'>
   events: EventFeed
   log: Logger
-  nowMs: () => number
+  clock: Clock
+  /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */
+  ending: AbortSignal
   adminKey: string
   clusterSecret: string
   heartbeatPeriodMs: number
@@ -43,6 +46,8 @@ export interface AdminDeps {
   defaultToken: () => string
   /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
   replaceDefaultToken: (token: string) => void | Promise<void>
+  /** Where nodes get models from whose source is `frontend:`. It need not exist. */
+  modelsFolder: string
   /** The store has changed: `control.wake()`. */
   onChange: () => void
 }

@@ -54,7 +54,9 @@ export function modelAnswers(
 }
 
 /** A model as an admin wrote it, with its revision: the hash of what it means, whatever order it was written in. */
-export function toModel({ name, engine, options }: ModelInput): Model {
-  const revision = createHash('sha256').update(canonicalJson({ engine, options })).digest('hex').slice(0, 16)
-  return { name, engine, options, revision }
+export function toModel({ name, engine, source, options }: ModelInput): Model {
+  // Without a source as if there were none: models from before there were sources keep their revision.
+  const meaning = source === null ? { engine, options } : { engine, source, options }
+  const revision = createHash('sha256').update(canonicalJson(meaning)).digest('hex').slice(0, 16)
+  return { name, engine, source, options, revision }
 }

@@ -105,6 +105,8 @@ export function viewReplica(replica: StoredReplica): ReplicaView {
     revision: replica.revision,
     state: replica.state,
     in_flight: replica.inFlight,
+    progress: replica.progress,
     error: replica.error,
+    last_exit: replica.lastExit,
   }
 }

@@ -82,8 +82,9 @@ describe('models', () => {
   test('are saved, listed and deleted, whatever characters their names have', async () => {
     const { scene } = await aStage()
     const name = 'org/модель #1 100%'
-    const saved = await scene.admin('POST', '/api/models', { name, engine: 'sim', options: { parallel: 2 } })
-    expect(saved).toMatchObject({ status: 200, body: { name, engine: 'sim', options: { parallel: 2 } } })
+    const source = 'hf:org/repo/m.gguf#sha256=00'
+    const saved = await scene.admin('POST', '/api/models', { name, engine: 'sim', source, options: { parallel: 2 } })
+    expect(saved).toMatchObject({ status: 200, body: { name, engine: 'sim', source, options: { parallel: 2 } } })
     expect((await scene.admin('GET', '/api/models')).body).toMatchObject([{ name: 'm' }, { name }])
     const path = `/api/models/${encodeURIComponent(name)}`
     expect(await scene.admin('DELETE', path)).toMatchObject({ status: 200, body: { deleted: name } })
@@ -91,9 +92,12 @@ describe('models', () => {
   })
 
   test('the revision is the hash of the meaning: order does not matter, values do', () => {
-    const revision = (options: Record<string, number>) => toModel({ name: 'm', engine: 'sim', options }).revision
+    const revision = (options: Record<string, number>, source: string | null = null) =>
+      toModel({ name: 'm', engine: 'sim', source, options }).revision
     expect(revision({ a: 1, b: 2 })).toBe(revision({ b: 2, a: 1 }))
     expect(revision({ a: 1 })).not.toBe(revision({ a: 2 }))
+    expect(revision({ a: 1 }, 'file:/m.gguf')).not.toBe(revision({ a: 1 }))
+    expect(revision({ a: 1 }, 'file:/m.gguf')).not.toBe(revision({ a: 1 }, 'file:/n.gguf'))
   })
 })
 

@@ -19,7 +19,6 @@ export function nodeAnswers(
   | 'drainNode'
   | 'resumeNode'
   | 'listNodeModels'
-  | 'listBackends'
   | 'listReplicas'
 > {
   const { db } = deps
@@ -76,10 +75,6 @@ export function nodeAnswers(
     async listNodeModels(_body, { id }) {
       await neededNode(db, id)
       return (await listReplicasOfNode(db, id)).map(viewReplica)
-    },
-    async listBackends(_body, { id }) {
-      const { node_type: type, engines } = await neededNode(db, id)
-      return type === 'agent' ? [] : engines.map((name) => ({ name }))
     },
     listReplicas: async () => (await listReplicas(db)).map(viewReplica),
   }

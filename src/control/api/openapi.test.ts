@@ -70,6 +70,43 @@ test('every way to prove who one is, and every error, is described', () => {
   expect(Object.keys(goodbye.responses)).toEqual(['200', '401', '403', '404'])
 })
 
+test('what is written as it comes says what it may be, and how to go on', () => {
+  const of = (id: string) => operations.find(({ operationId }) => operationId === id)!
+  const shown = (id: string) => ({
+    types: Object.keys(of(id).responses['200']!.content),
+    given: of(id)
+      .parameters.filter((parameter) => parameter.in !== 'path')
+      .map(({ name }) => name),
+    statuses: Object.keys(of(id).responses),
+  })
+  expect(shown('streamEvents')).toEqual({
+    types: ['text/event-stream'],
+    given: ['after', 'Last-Event-ID'],
+    statuses: ['200', '400', '401'],
+  })
+  expect(shown('readLogs')).toEqual({
+    types: ['application/json', 'text/event-stream'],
+    given: ['after', 'limit', 'stream', 'grep', 'follow', 'Last-Event-ID'],
+    statuses: ['200', '400', '401', '404', '502'],
+  })
+  expect(shown('nodeFile')).toEqual({
+    types: ['application/octet-stream', 'application/json'],
+    given: ['Range'],
+    statuses: ['200', '206', '401', '403', '404', '416'],
+  })
+  const limit = of('readLogs').parameters.find(({ name }) => name === 'limit')
+  expect(limit).toEqual({ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 10_000 } })
+})
+
+test('who asks a node may find it away', () => {
+  const statuses = (id: string) => Object.keys(operations.find(({ operationId }) => operationId === id)!.responses)
+  expect(statuses('unloadModel')).not.toContain('503')
+  for (const id of ['installBackend', 'upgradeBackend', 'deleteBackend', 'deleteModelFiles']) {
+    expect(statuses(id)).toContain('503')
+  }
+  expect(statuses('listLogs')).toContain('502')
+})
+
 test('what has a default may be left out of a body', () => {
   expect(document.components.schemas['ModelInput']).toMatchObject({ required: ['name', 'engine'] })
   expect(document.components.schemas['ModelView']).toMatchObject({ type: 'object' })

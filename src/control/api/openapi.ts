@@ -69,46 +69,65 @@ function paths(): Record<string, Json> {
   return all
 }
 
+const EVENTS = 'text/event-stream'
+const BYTES = 'application/octet-stream'
+
 function operation(operationId: string, route: Route): Json {
-  const content = (type: string, schema: z.ZodType, io: 'input' | 'output'): Json => ({
-    [type]: { schema: schemaOf(schema, io) },
-  })
+  const kinds = route.stream ?? { 'application/json': route.reply }
+  const content = (schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'output'): Json =>
+    Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema: schemaOf(schema, io) }]))
+  const replies = content(kinds, 'output')
   return {
     operationId,
     summary: route.summary,
     tags: [route.path.split('/')[2]],
     security: route.auth === 'none' ? [] : [{ [route.auth]: [] }],
     parameters: parameters(route),
-    ...(route.body && { requestBody: { required: true, content: content('application/json', route.body, 'input') } }),
+    ...(route.body && {
+      requestBody: { required: true, content: content({ 'application/json': route.body }, 'input') },
+    }),
     responses: {
       200: {
-        description: route.stream ? 'Server-sent events; the data of each is one of these' : 'Done',
-        content: content(route.stream ? 'text/event-stream' : 'application/json', route.reply, 'output'),
+        description: EVENTS in kinds ? 'Done; the data of each server-sent event is one of these' : 'Done',
+        content: replies,
       },
+      ...(BYTES in kinds && ranges(replies)),
       ...Object.fromEntries(failures(route).map((code) => [errorTable[code].status, failure(code)])),
     },
   }
 }
 
-function parameters({ path, stream }: Route): Json[] {
+/** A part of a file, and a part that is not there. */
+function ranges(replies: Json): Json {
+  return {
+    206: { description: 'The part that Range asked for', content: { [BYTES]: replies[BYTES] } },
+    416: { ...failure('bad_request'), description: 'The range begins beyond the end' },
+  }
+}
+
+function parameters({ path, query, stream = {} }: Route): Json[] {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, ...TEXT }))
-  const number = { schema: { type: 'integer', minimum: 0 }, description: 'The last event you have seen' }
-  const resume = [
-    { name: 'after', in: 'query', ...number },
-    { name: 'Last-Event-ID', in: 'header', ...number },
+  const asked = query ? (plain(z.toJSONSchema(query)).properties as Record<string, Json>) : {}
+  const inQuery = Object.entries(asked).map(([name, schema]) => ({ name, in: 'query', schema }))
+  const seen = { schema: { type: 'integer', minimum: 0 }, description: 'The last one you have seen; instead of after' }
+  return [
+    ...inPath,
+    ...inQuery,
+    ...(EVENTS in stream ? [{ name: 'Last-Event-ID', in: 'header', ...seen }] : []),
+    ...(BYTES in stream ? [{ name: 'Range', in: 'header', ...TEXT }] : []),
   ]
-  return stream ? [...inPath, ...resume] : inPath
 }
 
 const TEXT = { schema: { type: 'string' } }
 
-function failures({ auth, body, path, method, stream }: Route): ErrorCode[] {
+function failures({ auth, body, path, method, query, asks }: Route): ErrorCode[] {
   const codes: ErrorCode[] = []
-  if (body || stream) codes.push('bad_request')
+  if (body || query) codes.push('bad_request')
   if (auth !== 'none') codes.push('unauthorized')
   if (auth === 'node') codes.push('forbidden')
   if (path.includes(':')) codes.push('not_found')
   if (auth === 'join' || (auth === 'admin' && method !== 'GET')) codes.push('conflict')
+  if (asks) codes.push(asks === 'bus' ? 'unavailable' : 'bad_gateway')
   return codes
 }
 

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { Refusal } from '../core/placement/place.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
+import type { ControlEvents } from './events.ts'
+import { UnmetRules } from './unmet-rules.ts'
+
+function rules() {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const events = { unmet: (model: string, _missing: number, reasons: string) => told.push(`${model}: ${reasons}`) }
+  const unmet = new UnmetRules(clock, events as unknown as ControlEvents)
+  return { clock, told, tell: (...all: Parameters<UnmetRules['tell']>[0]) => unmet.tell(all) }
+}
+
+const refusal = (fields: Partial<Refusal>): Refusal => ({
+  nodeId: 'n',
+  nodeName: 'gpu-1',
+  filter: 'engine',
+  needed: 'vllm',
+  available: 'the program "vllm" is not in PATH',
+  ...fields,
+})
+const waits = { modelName: 'a', missing: 1, refusals: [refusal({})] }
+
+test('a rule that cannot be met is told once, when it lasts, with its reasons', async () => {
+  const { clock, told, tell } = rules()
+  tell(waits)
+  await clock.advance(5000)
+  tell(waits)
+  await clock.advance(60_000)
+  tell(waits)
+  expect(told).toEqual(['a: gpu-1: engine (the program "vllm" is not in PATH)'])
+})
+
+test('another rule whose wait counts down does not keep it from being told, and is told once itself', async () => {
+  const { clock, told, tell } = rules()
+  for (let seconds = 10; seconds >= 0; seconds -= 1) {
+    const available = `failed 3 times, next try in ${seconds} s`
+    tell(waits, { modelName: 'b', missing: 1, refusals: [refusal({ filter: 'failing', available })] })
+    await clock.advance(1000)
+  }
+  expect(told).toEqual([
+    'a: gpu-1: engine (the program "vllm" is not in PATH)',
+    'b: gpu-1: failing (failed 3 times, next try in 5 s)',
+  ])
+})
+
+test('one that was met and is not any more is told again', async () => {
+  const { clock, told, tell } = rules()
+  for (const now of [[waits], [waits], [], [waits], [waits]]) {
+    tell(...now)
+    await clock.advance(5000)
+  }
+  expect(told).toHaveLength(2)
+})
