@@ -1,4 +1,5 @@
 import type { ReplicaStartMessage } from '../src/api/bus/messages.ts'
+import { isEnding } from '../src/core/lifecycle/states.ts'
 import type { Replica } from '../src/core/types.ts'
 import type { HeldLease } from '../src/store/leases.ts'
 import type { StoredWorld } from '../src/store/world.ts'
@@ -27,7 +28,7 @@ export class SimCommands {
     for (const replica of world.replicas) {
       if (!online.has(replica.nodeId)) continue
       if (replica.state === 'reserved') this.#start(world, replica, lease)
-      else if (replica.state === 'stopping') this.stop(replica.nodeId, replica)
+      else if (isEnding(replica.state)) this.stop(replica.nodeId, replica)
     }
   }
 
@@ -47,6 +48,7 @@ export class SimCommands {
       model_name: replica.modelName,
       replica_index: replica.replicaIndex,
       engine: model.engine,
+      source: model.source,
       options: model.options,
     }
     this.#request<{ knownFromSeq: number } | 'conflict'>(`start ${replica.id}`, replica.nodeId, {
@@ -58,7 +60,7 @@ export class SimCommands {
         const moved =
           answer === 'conflict'
             ? store.moveReplica(replica, { to: 'failed', error: answer })
-            : store.moveReplica(replica, { to: 'loading', knownFromSeq: answer.knownFromSeq })
+            : store.moveReplica(replica, { to: 'installing', knownFromSeq: answer.knownFromSeq })
         if (moved) onChange()
       },
     })

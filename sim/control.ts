@@ -1,6 +1,8 @@
 import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
+import { endingState } from '../src/core/lifecycle/states.ts'
 import type { Step } from '../src/core/reconcile/reconcile.ts'
 import type { HeldLease } from '../src/store/leases.ts'
+import { whyNotOf } from '../src/store/node-engines.ts'
 import type { StoredWorld } from '../src/store/world.ts'
 import { SimCommands } from './commands.ts'
 import type { Ground } from './ground.ts'
@@ -135,7 +137,7 @@ export class SimControl {
       return
     }
     const { replica, why } = step
-    if (step.kind === 'stop') store.moveReplica(replica, { to: 'stopping' })
+    if (step.kind === 'stop') store.moveReplica(replica, { to: endingState(replica.state) })
     else store.deleteReplica(replica)
     const name = `${replica.modelName}#${replica.replicaIndex} (${replica.id})`
     trace.add(this.owner, `${step.kind}s ${name} on ${replica.nodeId}: ${why}`)
@@ -150,15 +152,18 @@ export class SimControl {
   }
 
   /** As src/control/heartbeats.ts. */
-  #takeHeartbeat(nodeId: string, { boot_id: bootId, seq, replicas }: HeartbeatMessage): void {
+  #takeHeartbeat(nodeId: string, heartbeat: HeartbeatMessage): void {
+    const { boot_id: bootId, seq, replicas, engines } = heartbeat
     const { store, parts, happened, trace } = this.#deps
     const leading = this.#leading
     if (!leading || !store.lease.isHeldBy(leading.lease)) return
-    const recorded = store.nodes.recordHeartbeat(nodeId, bootId, seq)
+    const recorded = store.nodes.recordHeartbeat(nodeId, { bootId, seq, engines: whyNotOf(engines) })
     if (recorded === 'ignored') return
     happened.commits.push(leading.lease)
     const { moves, gone, strays } = parts.judgeHeartbeat(store.replicasOfNode(nodeId), { seq, replicas })
-    for (const { replica, to, error } of moves) store.moveReplica(replica, { to, error })
+    for (const { replica, to, error } of moves) {
+      store.moveReplica(replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq })
+    }
     for (const { replica, lost } of gone) {
       store.deleteReplica(replica)
       trace.add(this.owner, `${replica.id} on ${nodeId} ${lost ? 'is lost' : 'has stopped'}`)
@@ -167,6 +172,6 @@ export class SimControl {
       trace.add(this.owner, `${stray.id} on ${nodeId} is a stray`)
       this.#commands.stop(nodeId, stray)
     }
-    if (recorded === 'back' || moves.length + gone.length > 0) this.#loop.wake()
+    if (recorded === 'news' || moves.length + gone.length > 0) this.#loop.wake()
   }
 }

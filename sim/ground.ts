@@ -41,6 +41,7 @@ export interface Counts {
   failedStarts: number
   crashes: number
   nodeDeaths: number
+  workerDeaths: number
   partitions: number
   leaders: number
   changes: number
@@ -59,6 +60,7 @@ export function noCounts(): Counts {
     failedStarts: 0,
     crashes: 0,
     nodeDeaths: 0,
+    workerDeaths: 0,
     partitions: 0,
     leaders: 0,
     changes: 0,

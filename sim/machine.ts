@@ -1,4 +1,5 @@
-import type { HeartbeatMessage } from '../src/api/bus/messages.ts'
+import type { HeartbeatMessage, ReportedEngineMessage } from '../src/api/bus/messages.ts'
+import { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
 import { HEARTBEAT_PERIOD_MS } from './limits.ts'
 import { SimWorker } from './worker.ts'
@@ -13,16 +14,28 @@ export interface MachineDeps {
   onRegistered: () => void
 }
 
-/** A machine of the cluster: keeps its identity over any number of boots, and has no worker while it is down. */
+/** A worker that is started again may go on well above where the last one was, if it does not write down each number. */
+const MOST_SKIPPED = 1000
+
+/**
+ * A machine of the cluster: keeps its identity over any number of boots, and its engines over any number of workers. It
+ * has no worker while it is down, or while its worker alone is.
+ */
 export class Machine {
   readonly id: string
   worker: SimWorker | undefined
+  isUp = false
+  /** Every engine process there is. */
+  readonly engines = new Set<SimEngine>()
   /** Models whose engine cannot start here for now. */
   readonly brokenModels = new Set<string>()
   /** Grows with every process that comes or goes, so that checks look only when there is something new. */
   version = 0
   readonly #deps: MachineDeps
   #boots = 0
+  /** Of the heartbeats of this boot. */
+  #seq = 0
+  #hasProgram = true
 
   constructor(id: string, deps: MachineDeps) {
     this.id = id
@@ -30,8 +43,35 @@ export class Machine {
   }
 
   boot(): void {
-    const { ground, hasFrontend, publish } = this.#deps
+    if (this.isUp) return
+    this.isUp = true
     this.#boots += 1
+    this.#seq = 0
+    this.startWorker()
+  }
+
+  /** kill -9 of everything: processes gone, silence. */
+  die(): void {
+    if (!this.isUp) return
+    this.isUp = false
+    this.#deps.ground.counts.nodeDeaths += 1
+    this.#endWorker()
+    for (const engine of this.engines) engine.vanish()
+  }
+
+  /** kill -9 of the worker alone. Whoever does it starts it again after so long. */
+  killWorker(downMs: number): void {
+    const { counts, health, queue } = this.#deps.ground
+    counts.workerDeaths += 1
+    health.disturbNode(this.id, queue.nowMs + downMs + HEARTBEAT_PERIOD_MS)
+    this.#endWorker()
+  }
+
+  /** Nothing, if the machine has died meanwhile, or has been up again for long enough to have one. */
+  startWorker(): void {
+    if (!this.isUp || this.worker) return
+    const { ground, hasFrontend, publish } = this.#deps
+    const { broken } = ground.parts
     const bootId = `boot${this.#boots}`
     ground.health.disturbNode(this.id, ground.queue.nowMs + HEARTBEAT_PERIOD_MS)
     this.worker = new SimWorker({
@@ -39,23 +79,55 @@ export class Machine {
       nodeId: this.id,
       bootId,
       publish,
-      isBroken: (modelName) => this.brokenModels.has(modelName),
+      found: broken.has('restarts forget') ? [] : [...this.engines],
+      seq: broken.has('restarts count anew') ? 0 : this.#seq,
+      startEngine: (spec) => this.#startEngine(spec),
+      engineReports: () => [this.#engineReport()],
       register: () => {
         if (!hasFrontend()) return false
         this.#register(bootId)
         return true
       },
-      onProcesses: () => (this.version += 1),
     })
   }
 
-  /** kill -9 of everything: processes gone, silence. */
-  die(): void {
-    const { worker } = this
-    if (!worker) return
+  /** Whether the program of the engine is installed. */
+  setProgram(hasProgram: boolean): void {
+    this.#hasProgram = hasProgram
+    this.worker?.tell()
+  }
+
+  #endWorker(): void {
+    if (!this.worker) return
+    this.#seq = this.worker.seq + this.#deps.ground.random.between(0, MOST_SKIPPED)
+    this.worker.kill()
     this.worker = undefined
-    this.#deps.ground.counts.nodeDeaths += 1
-    worker.kill()
+  }
+
+  #startEngine(spec: ConstructorParameters<typeof SimEngine>[0]): SimEngine {
+    const { queue, random, engines, counts, trace } = this.#deps.ground
+    const engine = new SimEngine(spec, {
+      queue,
+      random,
+      engines,
+      counts,
+      isBroken: (modelName) => !this.#hasProgram || this.brokenModels.has(modelName),
+      onEnd: (ended) => {
+        this.engines.delete(ended)
+        this.version += 1
+      },
+      say: (what) => trace.add(this.id, what),
+    })
+    this.engines.add(engine)
+    this.version += 1
+    return engine
+  }
+
+  #engineReport(): ReportedEngineMessage {
+    const [state, reason] = this.#hasProgram
+      ? (['available', null] as const)
+      : (['missing', 'sim-engine is not in PATH'] as const)
+    return { name: 'sim', source: 'built-in', state, reason, version: null, serves: [], operation: null }
   }
 
   /** As in src/control/register-node.ts: approval is decided at the first time and never again. */
@@ -65,7 +137,7 @@ export class Machine {
     const { id } = this
     const known = store.nodes.find(id)
     if (!known) {
-      const unknownYet = { desired: 'active', liveness: 'offline', livenessSinceMs: queue.nowMs } as const
+      const unknownYet = { desired: 'active', liveness: 'offline', livenessSinceMs: queue.nowMs, engines: {} } as const
       const facts = { nodeType: 'backend', saidGoodbye: false, bootId, maxReplicasPerModel: slots } as const
       store.nodes.insert({ id, name: id, address: id, approved, ...unknownYet, ...facts })
     } else {

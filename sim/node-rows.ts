@@ -1,3 +1,4 @@
+import { canonicalJson } from '../src/core/lib/canonical-json.ts'
 import type { Node } from '../src/core/types.ts'
 import type { EventQueue } from './event-queue.ts'
 import { OFFLINE_AFTER_MS, UNREACHABLE_AFTER_MS } from './limits.ts'
@@ -6,6 +7,10 @@ import type { Breakage } from './parts.ts'
 interface Heard {
   seq: number
   atMs: number | null
+}
+
+interface Beat extends Pick<Node, 'bootId' | 'engines'> {
+  seq: number
 }
 
 /** The rows of the nodes, as src/store/nodes.ts keeps them; in order of name. */
@@ -44,16 +49,21 @@ export class NodeRows {
     this.#onChange()
   }
 
-  /** `ignored`: of another boot, older than one already seen, or of a pending node. `back`: was silent or new until now. */
-  recordHeartbeat(id: string, bootId: string, seq: number): 'ignored' | 'recorded' | 'back' {
+  /**
+   * `ignored`: of another boot, older than one already seen, or of a pending node. `news`: the node was silent or new
+   * until now, or can run something else than before.
+   */
+  recordHeartbeat(id: string, { bootId, seq, engines }: Beat): 'ignored' | 'recorded' | 'news' {
     const node = this.#rows.get(id)
     const heard = this.#heard.get(id)
     if (!node || !heard || node.bootId !== bootId || heard.seq >= seq || !node.approved) return 'ignored'
     heard.seq = seq
     heard.atMs = this.#queue.nowMs
-    if (node.liveness === 'online') return 'recorded'
-    this.change(id, { liveness: 'online', livenessSinceMs: this.#queue.nowMs })
-    return 'back'
+    const isBack = node.liveness !== 'online'
+    if (!isBack && canonicalJson(node.engines) === canonicalJson(engines)) return 'recorded'
+    const livenessSinceMs = isBack ? this.#queue.nowMs : node.livenessSinceMs
+    this.change(id, { liveness: 'online', livenessSinceMs, engines })
+    return 'news'
   }
 
   /** Silence counts from when somebody listened: who was deaf for a minute has heard no node, and none of them is to blame. */

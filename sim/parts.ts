@@ -21,6 +21,8 @@ export const breakages = {
   'epochs do not grow': 'a lease that changes hands keeps its epoch',
   'stop does nothing': 'a worker that is told to stop says yes and does nothing',
   'keys are not in order': 'a replica starts while the last one of its key still stops',
+  'restarts count anew': 'a worker that is started again counts its heartbeats from 1',
+  'restarts forget': 'a worker that is started again does not look for engines that run',
   'exits go unnoticed': 'a worker does not see that an engine died',
   'refusals stay in flight': 'a gateway keeps the count of a request that was refused',
   'a death ends the request': 'a gateway does not try another replica',

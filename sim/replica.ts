@@ -1,36 +1,36 @@
 import type { ReplicaStartMessage } from '../src/api/bus/messages.ts'
 import { defaultTiming } from '../src/engines/sim/timing.ts'
+import type { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
-import { DRAIN_MS, KILL_AFTER_MS } from './limits.ts'
+import { DRAIN_MS } from './limits.ts'
 import type { Breakage } from './parts.ts'
 
-export interface ReplicaDeps extends Pick<Ground, 'queue' | 'random' | 'engines' | 'counts'> {
+export interface ReplicaDeps extends Pick<Ground, 'queue' | 'random'> {
   broken: ReadonlySet<Breakage>
-  /** True while the engine of this model cannot start on this node. */
-  isBroken: (modelName: string) => boolean
-  /** Something that a heartbeat should tell has changed, or a process has come or gone. */
+  startEngine: (spec: ReplicaStartMessage) => SimEngine
+  /** Something that a heartbeat should tell has changed. */
   onChange: () => void
   onGone?: (replica: SimReplica) => void
-  say: (what: string) => void
 }
 
 /** How a request at the engine ended. */
 export type Answer = 'served' | 'broken off' | 'unreachable'
 
-const MOST_LOAD_MS = 20_000
+/** Of the starts that have to fetch the model's files first, and how long it takes at most. */
+const STAGED = 0.3
+const MOST_STAGING_MS = 10_000
 
-/** One replica on one node, with an engine process that is only a flag and a few events; see src/worker/replica.ts. */
+/** One replica as one run of a worker sees it; see src/worker/replica.ts. */
 export class SimReplica {
   readonly spec: ReplicaStartMessage
   readonly key: string
-  state: 'loading' | 'ready' | 'stopping' | 'failed' = 'loading'
+  state: 'staging' | 'loading' | 'ready' | 'draining' | 'stopping' | 'failed' = 'loading'
   error: string | undefined
-  hasProcess = false
   readonly #deps: ReplicaDeps
   readonly #requests = new Map<(answer: Answer) => void, number>()
+  #engine: SimEngine | undefined
   #begun = false
-  #ending = false
-  #isDead = false
+  #isAbandoned = false
 
   constructor(spec: ReplicaStartMessage, key: string, deps: ReplicaDeps) {
     this.spec = spec
@@ -42,47 +42,49 @@ export class SimReplica {
     return this.#requests.size
   }
 
+  get hasProcess(): boolean {
+    return this.#engine !== undefined && this.#engine.state !== 'gone'
+  }
+
   isWaiting(): boolean {
     return !this.#begun
   }
 
-  /** Its turn has come: the engine starts, or, if it was stopped meanwhile, nothing does. */
+  /** Its turn has come: its files are fetched and the engine starts, or, if it was stopped meanwhile, nothing does. */
   begin(): void {
     this.#begun = true
     if (this.state === 'stopping') return this.#gone()
-    const { queue, random, engines, counts, isBroken } = this.#deps
-    this.hasProcess = true
-    counts.starts += 1
-    const willFail = random.chance(engines.failureChance) || isBroken(this.spec.model_name)
-    queue.after(random.between(200, MOST_LOAD_MS), () => {
-      if (this.state !== 'loading' || !this.hasProcess) return
-      if (willFail) {
-        counts.failedStarts += 1
-        this.#exit('it did not start')
-      } else this.#becomeReady()
+    const { queue, random, startEngine } = this.#deps
+    const start = (): void => this.keep(startEngine(this.spec))
+    if (!random.chance(STAGED)) return start()
+    this.state = 'staging'
+    queue.after(random.between(100, MOST_STAGING_MS), () => {
+      if (this.state !== 'staging' || this.#isAbandoned) return
+      start()
+      this.#deps.onChange()
     })
+  }
+
+  /** Of an engine that was just started, or that an earlier worker left behind. */
+  keep(engine: SimEngine): void {
+    this.#begun = true
+    this.#engine = engine
+    this.state = engine.state === 'ready' ? 'ready' : 'loading'
+    engine.keeper = { onReady: () => this.#onReady(), onExit: (error) => this.#onExit(error) }
   }
 
   /** Takes no new requests, lets the running ones finish, ends the engine. */
   stop(): void {
-    this.state = 'stopping'
+    if (this.#begun && this.inFlight === 0) return this.#end()
+    this.state = this.#begun ? 'draining' : 'stopping'
     this.#deps.onChange()
-    if (!this.#begun) return
-    if (this.inFlight === 0) this.#end()
-    else this.#deps.queue.after(DRAIN_MS, () => this.#end())
+    if (this.#begun) this.#deps.queue.after(DRAIN_MS, () => this.#end())
   }
 
-  /** The engine dies by itself. */
-  crash(): void {
-    if (!this.hasProcess) return
-    this.#deps.counts.crashes += 1
-    this.#exit('it crashed')
-  }
-
-  /** The node dies: everything is gone at once, and nobody is left to tell. */
-  vanish(): void {
-    this.hasProcess = false
-    this.#isDead = true
+  /** The worker dies: its connections break, and nobody looks after the engine. */
+  abandon(): void {
+    this.#isAbandoned = true
+    if (this.#engine) this.#engine.keeper = undefined
     this.#endRequests()
   }
 
@@ -92,41 +94,33 @@ export class SimReplica {
     this.#deps.queue.after(durationMs, () => {
       if (!this.#requests.delete(answer)) return
       answer('served')
-      if (this.state === 'stopping' && this.inFlight === 0) this.#end()
+      if (this.state === 'draining' && this.inFlight === 0) this.#end()
     })
   }
 
-  #becomeReady(): void {
-    const { queue, random, engines, onChange, say } = this.#deps
+  #onReady(): void {
+    if (this.state !== 'loading') return
     this.state = 'ready'
-    say(`${this.key} (${this.spec.id}) is ready`)
-    onChange()
-    // In the quiet time nobody dies of old age, also not who was born before.
-    const diesOfAge = (): boolean => this.state === 'ready' && engines.meanLifeMs < Infinity
-    if (diesOfAge()) queue.after(random.waitMs(engines.meanLifeMs), () => diesOfAge() && this.crash())
+    this.#deps.onChange()
   }
 
-  #exit(error: string): void {
-    this.hasProcess = false
-    this.#deps.say(`the engine of ${this.key} (${this.spec.id}) is gone: ${error}`)
-    if (this.state !== 'stopping' && !this.#deps.broken.has('exits go unnoticed')) {
+  #onExit(error: string): void {
+    this.#endRequests()
+    if (this.state === 'stopping') return this.#gone()
+    if (this.state === 'draining') return this.#end()
+    if (!this.#deps.broken.has('exits go unnoticed')) {
       this.state = 'failed'
       this.error = error
     }
-    this.#endRequests()
     this.#deps.onChange()
   }
 
   #end(): void {
-    if (this.#ending || this.#isDead) return
-    this.#ending = true
+    if (this.state === 'stopping' || this.#isAbandoned) return
+    this.state = 'stopping'
     if (!this.hasProcess) return this.#gone()
-    this.#deps.queue.after(this.#deps.random.between(10, KILL_AFTER_MS), () => {
-      if (this.#isDead) return
-      this.hasProcess = false
-      this.#endRequests()
-      this.#gone()
-    })
+    this.#deps.onChange()
+    this.#engine!.terminate()
   }
 
   /** Before the first byte the gateway may ask another replica; after it the client gets an honest error. */

@@ -98,6 +98,8 @@ describe('the checks can fail', () => {
       'strays are left alone',
       { ...realParts, judgeHeartbeat: (...args) => ({ ...realParts.judgeHeartbeat(...args), strays: [] }) },
     ],
+    ['blame', 'restarts count anew', broken('restarts count anew')],
+    ['slots', 'restarts forget', broken('restarts forget')],
     ['in-flight', 'refusals stay in flight', broken('refusals stay in flight')],
     ['requests', 'a death ends the request', broken('a death ends the request')],
     ['epochs', 'writes are not fenced', broken('writes are not fenced')],
@@ -129,7 +131,7 @@ test('a failed row that outlives a boot of its node can still be stopped', () =>
     const slot = { nodeId: 'n1', modelName: 'm', replicaIndex: 0, generation: 1, revision: 'v1', failures: 0 }
     store.reserveReplica(slot)
     const row = () => store.replicas.get('r1')!
-    store.moveReplica(row(), { to: 'loading', knownFromSeq: 300 })
+    store.moveReplica(row(), { to: 'installing', knownFromSeq: 300 })
     store.moveReplica(row(), { to: 'failed' })
     store.deleteReplicasOfOldBoot('n1')
     store.moveReplica(row(), { to: 'stopping' })
@@ -150,7 +152,7 @@ describe('the command', () => {
     const { stdout, stderr, exitCode } = runSeeds(['--runs', '2', '--minutes', '2'])
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
     expect(stdout).toMatch(/^Flotilla simulator: seeds 1 to 2, 10 nodes, 6 models,\n/)
-    expect(stdout).toMatch(/\n {2}0 lost\. .*\n\nAll checks held\.\n$/)
+    expect(stdout).toMatch(/\n {2}[\d,]+ broken off, 0 lost\. .*\n\nAll checks held\.\n$/)
     expect(widest(stdout)).toBeLessThanOrEqual(80)
   })
 

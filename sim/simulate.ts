@@ -94,7 +94,10 @@ function calmDown(cluster: Cluster, leaveDrained: boolean): void {
   const { store, trace, engines } = cluster.ground
   trace.add('sim', 'quiet from here on')
   Object.assign(engines, PERFECT_ENGINES)
-  for (const machine of cluster.machines) machine.brokenModels.clear()
+  for (const machine of cluster.machines) {
+    machine.brokenModels.clear()
+    machine.setProgram(true)
+  }
   for (const { id, desired } of store.nodes.list()) {
     if (desired === 'draining' && !leaveDrained) store.nodes.change(id, { desired: 'active' })
   }

@@ -1,9 +1,11 @@
 import type { ReplicaStartMessage, ReportedReplicaMessage } from '../src/api/bus/messages.ts'
 import { replicaKey } from '../src/core/lib/replica-key.ts'
+import { isEnding } from '../src/core/lifecycle/states.ts'
+import type { SimEngine } from './engine.ts'
 import { SimReplica, type ReplicaDeps } from './replica.ts'
 
 /**
- * Owns every replica of one boot of one node, under the rules of src/worker/supervisor.ts: commands are idempotent by
+ * Owns every replica of one worker, under the rules of src/worker/supervisor.ts: commands are idempotent by
  * replica id and fenced by generation; the replicas of one key take turns, different keys go on side by side.
  */
 export class Supervisor {
@@ -25,6 +27,14 @@ export class Supervisor {
     this.#startNext(key)
     this.#deps.onChange()
     return true
+  }
+
+  /** Takes over an engine that an earlier run of the worker has started. */
+  adopt(engine: SimEngine): void {
+    const { spec } = engine
+    const replica = new SimReplica(spec, replicaKey(spec.model_name, spec.replica_index), this.#deps)
+    this.#replicas.set(spec.id, replica)
+    replica.keep(engine)
   }
 
   /** Stops exactly the named replica. One that is not here, or of another generation, is left alone. */
@@ -50,12 +60,14 @@ export class Supervisor {
       generation: spec.generation,
       state,
       in_flight: inFlight,
+      progress: null,
       error,
+      exit: null,
     }))
   }
 
   #stop(replica: SimReplica): void {
-    if (replica.state === 'stopping') return
+    if (isEnding(replica.state)) return
     replica.stop()
     // One that waits for its turn leaves when its turn comes.
     this.#startNext(replica.key)

@@ -1,4 +1,5 @@
-import type { HeartbeatMessage, ReplicaStartMessage } from '../src/api/bus/messages.ts'
+import type { HeartbeatMessage, ReplicaStartMessage, ReportedEngineMessage } from '../src/api/bus/messages.ts'
+import type { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
 import { HEARTBEAT_PERIOD_MS } from './limits.ts'
 import { Supervisor } from './supervisor.ts'
@@ -6,11 +7,15 @@ import { Supervisor } from './supervisor.ts'
 export interface WorkerDeps extends Ground {
   nodeId: string
   bootId: string
-  isBroken: (modelName: string) => boolean
+  /** Engines that an earlier run of the worker has left behind, and how far it had counted its heartbeats. */
+  found: readonly SimEngine[]
+  seq: number
+  startEngine: (spec: ReplicaStartMessage) => SimEngine
+  /** The engines of the machine, as heartbeats tell of them. */
+  engineReports: () => ReportedEngineMessage[]
   /** Registers at a frontend; false when none answers. */
   register: () => boolean
   publish: (nodeId: string, heartbeat: HeartbeatMessage) => void
-  onProcesses: () => void
 }
 
 const REGISTER_AGAIN_MS = 2000
@@ -24,38 +29,43 @@ const NO_HARDWARE = {
   available_disk: 0,
 }
 
-/** One boot of a node: registers, then tells what it runs and does as it is told. It ends by being killed. */
+/** One run of a worker: registers, then tells what it runs and does as it is told. It ends by being killed. */
 export class SimWorker {
   readonly supervisor: Supervisor
   isJoined = false
   readonly #deps: WorkerDeps
   #isAlive = true
-  #seq = 0
+  #seq: number
   #beat = 0
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps
-    const { nodeId, parts, trace, queue, random, engines, counts } = deps
+    this.#seq = deps.seq
+    const { parts, queue, random, startEngine } = deps
     this.supervisor = new Supervisor({
       queue,
       random,
-      engines,
-      counts,
+      startEngine,
       broken: parts.broken,
-      isBroken: deps.isBroken,
-      say: (what) => trace.add(nodeId, what),
-      onChange: () => {
-        deps.onProcesses()
-        this.#beatAfter(0)
-      },
+      onChange: () => this.tell(),
     })
+    for (const engine of deps.found) this.supervisor.adopt(engine)
     this.#join()
   }
 
   kill(): void {
     this.#isAlive = false
-    for (const replica of this.supervisor.all()) replica.vanish()
-    this.#deps.onProcesses()
+    for (const replica of this.supervisor.all()) replica.abandon()
+  }
+
+  /** How far it has counted its heartbeats; kept on disk. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Something is other than the last heartbeat said. */
+  tell(): void {
+    this.#beatAfter(0)
   }
 
   /** Replies when it accepts or refuses; silent while it is not on the bus. */
@@ -90,9 +100,9 @@ export class SimWorker {
       if (!this.#isAlive || !this.isJoined || beat !== this.#beat) return
       this.#seq += 1
       const replicas = this.supervisor.report()
-      const { nodeId, bootId, counts, publish } = this.#deps
+      const { nodeId, bootId, counts, publish, engineReports } = this.#deps
       counts.heartbeats += 1
-      publish(nodeId, { boot_id: bootId, seq: this.#seq, replicas, ...NO_HARDWARE })
+      publish(nodeId, { boot_id: bootId, seq: this.#seq, replicas, engines: engineReports(), ...NO_HARDWARE })
       this.#beatAfter(HEARTBEAT_PERIOD_MS)
     })
   }

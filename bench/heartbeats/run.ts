@@ -13,7 +13,7 @@ import { silentLogger } from '../../src/platform/log.ts'
 
 /**
  * What the heartbeats of a fleet cost the frontend that leads: its share of one core while nodes beat every 5 s over the
- * bus, each with a GPU to tell of, beside the same frontend with no nodes at all. The nodes are real bus
+ * bus, each with a GPU and nine engines to tell of, beside the same frontend with no nodes at all. The nodes are real bus
  * clients with credentials of their own; only their machines are made up. Store and bus are the embedded ones.
  */
 const FLEETS = [0, 100, 500]
@@ -21,6 +21,15 @@ const PERIOD_MS = 5000
 const MEASURE_MS = 20_000
 const nodeIds = new WeakMap<Bus, string>()
 const bootId = randomUUID()
+const engines = Array.from({ length: 9 }, (_, i) => ({
+  name: `engine-${i}`,
+  source: 'built-in' as const,
+  state: i === 0 ? ('available' as const) : ('missing' as const),
+  reason: i === 0 ? null : `the program engine-${i} is neither installed nor in PATH`,
+  version: null,
+  serves: ['/v1/chat/completions', '/v1/completions', '/v1/models'],
+  operation: null,
+}))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 console.log(
@@ -98,7 +107,6 @@ async function joinFleet(url: string, folder: string, index: number): Promise<Bu
     vram_budget: null,
     labels: { tier: 'bench' },
     auto_labels: {},
-    engines: ['sim'],
     signed_at: Date.now(),
   }
   const body = JSON.stringify({ registration, signature: sign(seed, canonicalJson(registration)) })
@@ -128,7 +136,7 @@ function beat(fleet: readonly Bus[]): () => void {
     () => {
       if (next === 0) seq += 1
       const bus = fleet[next]!
-      bus.publish('heartbeat', { boot_id: bootId, seq, replicas: [], ...machine() }, nodeIds.get(bus))
+      bus.publish('heartbeat', { boot_id: bootId, seq, replicas: [], engines, ...machine() }, nodeIds.get(bus))
       next = (next + 1) % fleet.length
     },
     PERIOD_MS / Math.max(1, fleet.length),

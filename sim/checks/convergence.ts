@@ -15,7 +15,7 @@ export function findUnconverged(cluster: Cluster): string | undefined {
     const why = whyUnkept(rule, world, plan)
     if (why) return `the rule of ${rule.modelName} (${rule.minReplicas} to ${rule.maxReplicas}): ${why}`
   }
-  return unfinishedRow(world) ?? strayProcess(cluster) ?? staleGateway(cluster)
+  return unfinishedRow(world, plan) ?? strayProcess(cluster) ?? staleGateway(cluster)
 }
 
 function describe(step: Step): string {
@@ -49,9 +49,12 @@ function whyUnkept(rule: Rule, world: World, plan: Plan): string | undefined {
 }
 
 /** What is left is ready, and is what the model and the rule ask for today. */
-function unfinishedRow({ replicas, models, rules }: World): string | undefined {
+function unfinishedRow({ replicas, models, rules, nodes }: World, { unmet }: Plan): string | undefined {
+  const drained = new Set(nodes.filter(({ desired }) => desired === 'draining').map(({ id }) => id))
   for (const { id, modelName, replicaIndex, nodeId, state, revision } of replicas) {
     const name = `${id} (${modelName}#${replicaIndex} on ${nodeId})`
+    // Remembered for the day when the node is resumed, for as long as its model is short of replicas.
+    if (state === 'failed' && drained.has(nodeId) && unmet.some((rule) => rule.modelName === modelName)) continue
     if (state !== 'ready') return `${name} is still ${state}`
     if (models.find((model) => model.name === modelName)?.revision !== revision) return `${name} is of an old revision`
     if (!rules.some((rule) => rule.modelName === modelName)) return `${name} has no rule`
@@ -60,8 +63,8 @@ function unfinishedRow({ replicas, models, rules }: World): string | undefined {
 }
 
 function strayProcess({ ground, machines }: Cluster): string | undefined {
-  for (const { id, worker } of machines) {
-    for (const { spec, state } of worker?.supervisor.all() ?? []) {
+  for (const { id, worker, engines } of machines) {
+    for (const { spec, state } of [...(worker?.supervisor.all() ?? []), ...engines]) {
       if (!ground.store.replicas.has(spec.id)) return `${id} still has ${spec.id} (${state}), which has no row`
     }
   }

@@ -1,3 +1,5 @@
+import { isEnding } from '../../src/core/lifecycle/states.ts'
+import { massLoss } from '../../src/core/nodes/mass-loss.ts'
 import type { Cluster } from '../cluster.ts'
 import {
   COMMAND_TIMEOUT_MS,
@@ -56,19 +58,21 @@ function findOdd({ ground, machines }: Cluster, nowMs: number): Map<string, Odd>
   const running = new Set<string>()
   const joined = new Set<string>()
   const { replicas } = ground.store
-  for (const { id: nodeId, worker } of machines) {
+  for (const { id: nodeId, worker, engines } of machines) {
     if (worker?.isJoined) joined.add(nodeId)
-    for (const { spec, hasProcess } of worker?.supervisor.all() ?? []) {
-      if (!hasProcess) continue
+    for (const { spec } of engines) {
       running.add(spec.id)
       const row = replicas.get(spec.id)
-      if (row?.generation === spec.generation && row.state !== 'stopping') continue
+      if (row?.generation === spec.generation && !isEnding(row.state)) continue
       const what = `a process of ${spec.id} (${spec.model_name}#${spec.replica_index}) that no row wants`
       odd.set(`process ${spec.id}`, { what, nodeId, sinceMs: nowMs, withinMs: STOPPED_WITHIN_MS })
     }
   }
+  // When most nodes vanish together their rows are kept on purpose, until it is over.
+  const frozen = new Set(massLoss([...ground.store.nodes.list()]).map(({ id }) => id))
   for (const { id, nodeId, state, modelName, replicaIndex } of replicas.values()) {
-    if (running.has(id) || (state !== 'ready' && state !== 'stopping')) continue
+    if (frozen.has(nodeId)) continue
+    if (running.has(id) || (state !== 'ready' && !isEnding(state))) continue
     const what = `${id} (${modelName}#${replicaIndex}) is ${state} without a process`
     const noticedMs = state === 'ready' ? NOTICED_WITHIN_MS : STOPPED_WITHIN_MS
     const isJoined = joined.has(nodeId)

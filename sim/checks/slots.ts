@@ -27,10 +27,8 @@ function overfullRows({ ground }: Cluster): string | undefined {
 }
 
 function overfullProcesses({ machines, ground }: Cluster): string | undefined {
-  const slots = machines.flatMap(({ id: nodeId, worker }) =>
-    [...(worker?.supervisor.all() ?? [])]
-      .filter((replica) => replica.hasProcess)
-      .map(({ spec }) => ({ nodeId, modelName: spec.model_name, replicaIndex: spec.replica_index })),
+  const slots = machines.flatMap(({ id: nodeId, engines }) =>
+    [...engines].map(({ spec }) => ({ nodeId, modelName: spec.model_name, replicaIndex: spec.replica_index })),
   )
   return overfull('processes', slots, (nodeId) => ground.store.nodes.find(nodeId)?.maxReplicasPerModel ?? 0)
 }

@@ -21,7 +21,7 @@ export function changeModel(cluster: Cluster, modelNames: readonly string[]): vo
     const name = random.oneOf(modelNames)!
     const times = { created_at: store.models.get(name)?.created_at ?? queue.nowMs, updated_at: queue.nowMs }
     const revision = `v${counts.changes}`
-    store.models.set(name, { name, engine: 'sim', options: {}, revision, ...times })
+    store.models.set(name, { name, engine: 'sim', source: null, options: {}, revision, ...times })
     return `model ${name}: revision ${revision}`
   })
 }

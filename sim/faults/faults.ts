@@ -9,7 +9,9 @@ import {
   cutOff,
   drain,
   killMachine,
+  loseProgram,
   restartMachine,
+  restartWorker,
   resume,
 } from './machines.ts'
 
@@ -21,6 +23,7 @@ const faults: readonly (readonly [Fault, number])[] = [
   [crashEngine, 6],
   [killMachine, 5],
   [restartMachine, 4],
+  [restartWorker, 6],
   [cutOff, 6],
   [changeRule, 9],
   [changeModel, 7],
@@ -28,6 +31,7 @@ const faults: readonly (readonly [Fault, number])[] = [
   [deleteRule, 1],
   [breakEngine, 3],
   [breakModel, 3],
+  [loseProgram, 2],
   [drain, 3],
   [resume, 4],
   [approve, 2],

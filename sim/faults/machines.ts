@@ -15,17 +15,38 @@ export function killMachine({ machines, ground }: Cluster): void {
   // At least half of the machines come back, so that something is left to look at.
   const mayStayAway = machines.filter(isUp).length > machines.length / 2
   if (mayStayAway && random.chance(NEVER_BACK)) return
-  queue.after(random.between(500, 120_000), () => machine.worker === undefined && machine.boot())
+  queue.after(random.between(500, 120_000), () => machine.boot())
 }
 
-/** The worker is killed and started again at once, as by a supervisor: back before anybody has missed it. */
+/** Up again at once: back before anybody has missed it, and with nothing of what ran. */
 export function restartMachine({ machines, ground }: Cluster): void {
   const { random, queue, trace } = ground
   const machine = random.oneOf(machines.filter(isUp))
   if (!machine) return
   trace.add(machine.id, 'restarts')
   machine.die()
-  queue.after(random.between(200, 3000), () => machine.worker === undefined && machine.boot())
+  queue.after(random.between(200, 3000), () => machine.boot())
+}
+
+/** kill -9 of the worker alone: its engines run on, and the next worker takes them over. */
+export function restartWorker({ machines, ground }: Cluster): void {
+  const { random, queue, trace } = ground
+  const machine = random.oneOf(machines.filter(({ worker }) => worker !== undefined))
+  if (!machine) return
+  const forMs = random.between(200, 20_000)
+  trace.add(machine.id, `loses its worker for ${forMs} ms`)
+  machine.killWorker(forMs)
+  queue.after(forMs, () => machine.startWorker())
+}
+
+/** Somebody removes the engine's program: what runs runs on, but nothing starts until it is back. */
+export function loseProgram({ machines, ground }: Cluster): void {
+  const { random, queue, trace } = ground
+  const machine = random.oneOf(machines)!
+  const forMs = random.between(10_000, 120_000)
+  trace.add(machine.id, `has no engine program for ${forMs} ms`)
+  machine.setProgram(false)
+  queue.after(forMs, () => machine.setProgram(true))
 }
 
 /** Silent but alive: the gateways still reach it. */
@@ -42,8 +63,7 @@ export function cutOff({ machines, ground }: Cluster): void {
 }
 
 export function crashEngine({ machines, ground }: Cluster): void {
-  const running = machines.flatMap(({ worker }) => [...(worker?.supervisor.all() ?? [])])
-  ground.random.oneOf(running.filter((replica) => replica.hasProcess))?.crash()
+  ground.random.oneOf(machines.flatMap(({ engines }) => [...engines]))?.crash()
 }
 
 /** A driver is missing: no start of this model succeeds here for a while. */
@@ -98,6 +118,6 @@ function setDesired(cluster: Cluster, from: 'active' | 'draining', to: 'active' 
   cluster.wake()
 }
 
-function isUp({ worker }: Machine): boolean {
-  return worker !== undefined
+function isUp(machine: Machine): boolean {
+  return machine.isUp
 }
