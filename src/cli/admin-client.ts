@@ -1,49 +1,106 @@
+import type { z } from 'zod'
 import { adminRoutes, type AdminBody, type AdminReply, type AdminRouteName, type Route } from '../api/admin/routes.ts'
 import { AppError, errorTable, messageOf, type ErrorCode } from '../platform/errors.ts'
 import { requestJson, type JsonAnswer } from '../platform/http-client.ts'
+import { openEvents, type SentEvent } from '../platform/sse-reader.ts'
 import { WHERE_KEYS_ARE, type Cluster } from './cluster.ts'
 import { plain } from './text-width.ts'
 
+/** What fills the path of a route; what its path does not name goes into the query. */
+export type Params = Readonly<Record<string, string>>
+
+/** An event of a stream: its name, `message` when it has none, and what it holds. */
+export interface ApiEvent {
+  event: string
+  data: unknown
+}
+
 export interface AdminClient {
-  call<N extends AdminRouteName>(name: N, params?: Record<string, string>, body?: AdminBody<N>): Promise<AdminReply<N>>
+  call<N extends AdminRouteName>(
+    name: N,
+    params?: Params,
+    body?: AdminBody<N>,
+    signal?: AbortSignal,
+  ): Promise<AdminReply<N>>
+  /** The events of a route that streams. Resolves when the stream has begun; it fails where the connection is lost. */
+  follow(name: AdminRouteName, params: Params, signal: AbortSignal): Promise<AsyncIterable<ApiEvent>>
   /** The time at the frontend as of its last answer: ages are reckoned by its clock, not by ours. */
   nowMs(): number
 }
 
 const TIMEOUT_MS = 30_000
+/** A stream says a word every 15 s; four times that without one is a connection that nobody has ended. */
+const QUIET_LIMIT_MS = 60_000
 
 /** The admin API as the table of routes declares it. What is refused comes as an AppError with the API's own words. */
 export function adminClient(cluster: Cluster): AdminClient {
   let nowMs = Date.now()
   return {
     nowMs: () => nowMs,
-    async call<N extends AdminRouteName>(name: N, params: Record<string, string> = {}, body?: AdminBody<N>) {
+    async call<N extends AdminRouteName>(name: N, params: Params = {}, body?: AdminBody<N>, signal?: AbortSignal) {
       const { method, path, reply }: Route = adminRoutes[name]
-      const url = new URL(fill(path, params), cluster.url)
-      const answer = await send(cluster, url, method, body)
+      const request = { method, body, token: cluster.key, timeoutMs: TIMEOUT_MS, signal }
+      const answer = await reach(cluster, () => requestJson(urlOf(cluster, path, params), request))
       nowMs = answer.dateMs ?? Date.now()
       if (answer.status < 200 || answer.status > 299) throw refusal(cluster, answer)
-      const parsed = reply.safeParse(answer.body)
-      if (!parsed.success) throw misunderstood(cluster, parsed.error.issues[0])
-      // The body as it came: fields that this version does not know belong to the output of --json too.
-      return answer.body as AdminReply<N>
+      return understood(cluster, reply, answer.body) as AdminReply<N>
+    },
+    async follow(name, params, signal) {
+      const request = { token: cluster.key, signal, quietLimitMs: QUIET_LIMIT_MS }
+      const answer = await reach(cluster, () => openEvents(urlOf(cluster, adminRoutes[name].path, params), request))
+      if (!answer.events) throw refusal(cluster, answer)
+      return parseEvents(answer.events)
     },
   }
 }
 
-function fill(path: string, params: Record<string, string>): string {
-  return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+function urlOf(cluster: Cluster, path: string, params: Params): URL {
+  const rest = new Map(Object.entries(params))
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => {
+    rest.delete(name)
+    return encodeURIComponent(params[name] ?? '')
+  })
+  const url = new URL(filled, cluster.url)
+  for (const [name, value] of rest) url.searchParams.set(name, value)
+  return url
 }
 
-async function send(cluster: Cluster, url: URL, method: Route['method'], body: unknown): Promise<JsonAnswer> {
+async function* parseEvents(events: AsyncIterable<SentEvent>): AsyncGenerator<ApiEvent> {
   try {
-    return await requestJson(url, { method, body, token: cluster.key, timeoutMs: TIMEOUT_MS })
+    for await (const { event, data } of events) yield { event, data: parseJson(data) }
   } catch (error) {
-    const hint = cluster.folder === undefined ? '' : ' Start it with flotilla up, or name another with --url and --key.'
-    throw new AppError('unavailable', `Cannot reach the frontend at ${cluster.url}: ${whyUnreachable(error)}.${hint}`, {
-      cause: error,
-    })
+    throw new AppError('unavailable', `The stream broke off (${whyUnreachable(error)}).`, { cause: error })
   }
+}
+
+/** Undefined when it is none: whoever expects something will not find it there. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The body as it came: fields that this version does not know belong to the output of --json too. */
+function understood(cluster: Cluster, schema: z.ZodType, body: unknown): unknown {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw misunderstood(cluster, parsed.error.issues[0])
+  return body
+}
+
+async function reach<T>(cluster: Cluster, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw unreachable(cluster, error)
+  }
+}
+
+function unreachable({ url, folder }: Cluster, error: unknown): AppError {
+  const hint = folder === undefined ? '' : ' Start it with flotilla up, or name another with --url and --key.'
+  const text = `Cannot reach the frontend at ${url}: ${whyUnreachable(error)}.${hint}`
+  return new AppError('unavailable', text, { cause: error })
 }
 
 function whyUnreachable(error: unknown): string {
@@ -63,7 +120,7 @@ function whyUnreachable(error: unknown): string {
   return reasons[code ?? first?.code ?? ''] ?? plain(messageOf(first ?? error))
 }
 
-function refusal(cluster: Cluster, { status, body }: JsonAnswer): AppError {
+function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'status' | 'body'>): AppError {
   if (status === 401) {
     const text = `${cluster.url} does not accept the admin key ${cluster.keyFrom}. ${WHERE_KEYS_ARE}`
     return new AppError('unauthorized', text)

@@ -38,6 +38,24 @@ describe('the command line', () => {
     expect(parseArguments(['nodes', 'label', 'a', 'k=v', 'gone-'])).toMatchObject({ values: ['a', 'k=v', 'gone-'] })
   })
 
+  test('a command without subcommands may have words and flags of its own, and flags one letter', () => {
+    const parsed = parseArguments(['logs', 'qwen#1', '-f', '-n', '5', '--node', 'a', '--node=b'])
+    expect(parsed).toMatchObject({ kind: 'run', command: { name: 'logs' }, subcommand: undefined, values: ['qwen#1'] })
+    expect(parsed.kind === 'run' && [...parsed.own]).toEqual([
+      ['follow', 'true'],
+      ['lines', '5'],
+      ['node', 'b'],
+    ])
+    expect(parsed.kind === 'run' && [...parsed.lists]).toEqual([['node', ['a', 'b']]])
+    expect(parseArguments(['logs', '-fn5', 'qwen'])).toMatchObject({ values: ['qwen'] })
+  })
+
+  test('what follows -- is taken as it stands', () => {
+    const args = ['engines', 'install', 'vllm', '--all', '--', 'pip', '--help', '--', '-x']
+    expect(parseArguments(args)).toMatchObject({ kind: 'run', values: ['vllm'], rest: ['pip', '--help', '--', '-x'] })
+    expect(parseArguments(['engines', 'install', 'vllm', '--all'])).toMatchObject({ kind: 'run', rest: undefined })
+  })
+
   test.each([[['nodes', 'drain', '--help']], [['help', 'nodes', 'drain']], [['nodes', 'help', 'drain']]])(
     '%j shows the help of the subcommand',
     (args) => {
@@ -58,9 +76,15 @@ describe('the command line', () => {
 
   test.each([
     [['pu'], 'There is no command "pu". Did you mean up? See flotilla --help.'],
-    [['serve'], 'There is no command "serve". There is: up, frontend, worker, nodes, token. See flotilla --help.'],
+    [
+      ['serve'],
+      'There is no command "serve". There is: up, frontend, worker, nodes, models, engines, logs, token. See flotilla --help.',
+    ],
     [['node'], 'There is no command "node". Did you mean nodes? See flotilla --help.'],
-    [['--listen', 'x'], 'A command comes first. There is: up, frontend, worker, nodes, token. See flotilla --help.'],
+    [
+      ['--listen', 'x'],
+      'A command comes first. There is: up, frontend, worker, nodes, models, engines, logs, token. See flotilla --help.',
+    ],
     [['up', '--lisen', 'x'], 'flotilla up: there is no option --lisen; did you mean --listen? See flotilla up --help.'],
     [['up', '--wings'], 'flotilla up: there is no option --wings. See flotilla up --help.'],
     [['up', '--listen'], 'flotilla up: --listen needs a value. See flotilla up --help.'],
@@ -77,6 +101,15 @@ describe('the command line', () => {
     [['nodes', 'list', '--wait'], 'flotilla nodes list: there is no option --wait. See flotilla nodes list --help.'],
     [['nodes', 'drain', 'a', '--wiat'], 'there is no option --wiat; did you mean --wait?'],
     [['nodes', '--ulr', 'http://x'], 'flotilla nodes: there is no option --ulr; did you mean --url?'],
+    [['logs', 'a', 'b'], 'flotilla logs: unexpected "b". See flotilla logs --help.'],
+    [['logs', '--folow'], 'flotilla logs: there is no option --folow; did you mean --follow?'],
+    [['models', 'unload', '--all'], 'flotilla models unload: which model[#n]? See flotilla models unload --help.'],
+    [
+      ['models', 'unload', 'm'],
+      'flotilla models unload: --node or --all is needed. See flotilla models unload --help.',
+    ],
+    [['models', 'delete', 'm', '--all', '--node', 'a'], 'flotilla models delete: give --node or --all, not both.'],
+    [['nodes', 'drain', '--', 'a'], 'flotilla nodes drain: unexpected "--". See flotilla nodes drain --help.'],
     [['token', 'create', '--uses'], 'flotilla token create: --uses needs a value. See flotilla token create --help.'],
   ])('%j is refused in one line', (args, message) => {
     expect(() => parseArguments(args)).toThrow(message)

@@ -16,8 +16,14 @@ export interface Client {
   sameCluster: string
 }
 
+/** What the command line holds for a command, beside the options of all. */
+export type Given = Pick<Invocation, 'values' | 'own' | 'lists' | 'rest'>
+
 /** One subcommand: does its work and answers with the exit code. */
-export type Act = (client: Client, given: Pick<Invocation, 'values' | 'own'>) => Promise<number>
+export type Act = (client: Client, given: Given) => Promise<number>
+
+/** The exit code that shells expect of a program that Ctrl-C has ended. */
+export const INTERRUPTED = 130
 
 /** How rendered text looks and what it is reckoned from. */
 export interface View {

@@ -1,7 +1,7 @@
 import type { OptionName } from '../config/options.ts'
 
 /** What can be asked for on the command line, as data: the parser and the help read the same declarations. */
-export interface Command {
+export interface Command extends Syntax {
   name: string
   summary: string
   /** What a person should know before using it, in a few lines. */
@@ -12,14 +12,22 @@ export interface Command {
   subcommands?: readonly Subcommand[]
 }
 
-export interface Subcommand {
+export interface Subcommand extends Syntax {
   name: string
   summary: string
   about?: string
-  arguments?: readonly Argument[]
-  /** Flags of this subcommand alone; not options, for they make no sense in a file or the environment. */
-  flags?: Readonly<Record<string, Flag>>
   examples: readonly string[]
+}
+
+/** What may stand beside the options. */
+export interface Syntax {
+  arguments?: readonly Argument[]
+  /** Flags of this command alone; not options, for they make no sense in a file or the environment. */
+  flags?: Readonly<Record<string, Flag>>
+  /** Flags of which one has to be given. */
+  oneOf?: readonly string[]
+  /** What follows `--`, taken as it stands: its name in help texts. */
+  rest?: string
 }
 
 export interface Argument {
@@ -32,15 +40,25 @@ export interface Argument {
 export interface Flag {
   /** What stands for the value in help texts; without it the flag stands alone. */
   value?: string
+  /** One letter that stands for it. */
+  short?: string
+  /** May be given more than once, each with a value. */
+  many?: true
   help: string
 }
 
-/** `drain <node> [--wait]`: as help texts show it. Flags with a value are told below it. */
-export function usageOf({ name, arguments: args = [], flags = {} }: Subcommand): string {
+/** What every command takes that talks to a cluster. */
+export const clientOptions: readonly OptionName[] = ['url', 'key', 'json', 'data']
+
+/** `drain`, `<node>`, `[--wait]`: as help texts show it. Other flags with a value are told below it. */
+export function usageOf({ name, arguments: args = [], flags = {}, oneOf = [] }: Syntax & { name: string }): string[] {
   const words = args.map(({ name: what, optional, many }) => {
     const word = `<${what}>${many ? '…' : ''}`
     return optional ? `[${word}]` : word
   })
-  const alone = Object.entries(flags).flatMap(([flag, { value }]) => (value === undefined ? [`[--${flag}]`] : []))
-  return [name, ...words, ...alone].join(' ')
+  const alone = Object.entries(flags).flatMap(([flag, { value }]) =>
+    value === undefined && !oneOf.includes(flag) ? [`[--${flag}]`] : [],
+  )
+  const needed = oneOf.map((flag) => (flags[flag]?.value ? `--${flag} <${flags[flag].value}>` : `--${flag}`))
+  return [name, ...words, ...(needed.length === 0 ? [] : [`(${needed.join(' | ')})`]), ...alone]
 }

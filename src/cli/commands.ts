@@ -1,11 +1,22 @@
 import type { OptionName } from '../config/options.ts'
-import type { Command, Flag } from './command.ts'
+import { clientOptions as client, type Command, type Flag } from './command.ts'
+import { enginesCommand } from './engines/command.ts'
+import { logsCommand } from './logs/command.ts'
+import { modelsCommand } from './models/command.ts'
 
 const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
-const machine: readonly OptionName[] = ['node_labels', 'max_replicas_per_model', 'vram_budget', 'engine_ports']
+const machine: readonly OptionName[] = [
+  'node_labels',
+  'max_replicas_per_model',
+  'vram_budget',
+  'engine_ports',
+  'engine_profiles',
+  'restart_engines',
+  'drain_s',
+]
+const files: readonly OptionName[] = ['models_quota', 'download_limit', 'shared_models', 'hf_endpoint', 'hf_token']
 const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
-const client: readonly OptionName[] = ['url', 'key', 'json', 'data']
 
 const node = { name: 'node' } as const
 const reset: Flag = { help: 'Take back what was set, so that the word of the worker counts again' }
@@ -22,8 +33,10 @@ export const commands: readonly Command[] = [
       'data',
       'node_name',
       ...machine,
+      ...files,
       'worker_listen',
       'advertise',
+      'health_listen',
       'bus_listen',
       ...storage,
       ...trust,
@@ -37,7 +50,7 @@ export const commands: readonly Command[] = [
     about:
       'Starts the OpenAI-compatible endpoint and the control plane, without a worker. Several frontends may share one\n' +
       'PostgreSQL and one NATS. "flotilla token" shows how a machine joins.',
-    options: ['listen', 'data', 'bus_listen', ...storage, ...trust, ...running],
+    options: ['listen', 'data', 'bus_listen', ...storage, ...trust, 'drain_s', ...running],
     examples: ['flotilla frontend --listen 0.0.0.0:8080', 'flotilla frontend --listen 0.0.0.0:8080 --auto-approve'],
   },
   {
@@ -54,8 +67,10 @@ export const commands: readonly Command[] = [
       'node_name',
       'node_type',
       ...machine,
+      ...files,
       'worker_listen',
       'advertise',
+      'health_listen',
       ...running,
     ],
     examples: [
@@ -132,6 +147,9 @@ export const commands: readonly Command[] = [
       },
     ],
   },
+  modelsCommand,
+  enginesCommand,
+  logsCommand,
   {
     name: 'token',
     summary: 'Let machines join: see, make and revoke join tokens',

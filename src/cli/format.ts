@@ -21,6 +21,14 @@ export function shortGibOf(part: number | null, whole: number | null): string {
   return `${part === null ? '?' : (part / GIB).toFixed(wholeGib < 1000 ? 1 : 0)}/${end}`
 }
 
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+/** `512 B`, `3.4 MiB`, `4.1 GiB`: for sizes that may be anything. */
+export function size(bytes: number): string {
+  const step = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
+  return `${(bytes / 2 ** (10 * step)).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`
+}
+
 const STEPS = [
   { unit: 's', ms: 1000, upTo: 60_000 },
   { unit: 'm', ms: 60_000, upTo: 3_600_000 },
@@ -44,6 +52,20 @@ export function parseSpanS(text: string): number | undefined {
 /** `1 request`, `2 requests`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Names of so many things are told, no more. */
+const FEW = 5
+
+/** `a, b, c, d, e and 7 more`. */
+export function few(names: readonly string[]): string {
+  const more = names.length > FEW ? ` and ${names.length - FEW} more` : ''
+  return `${names.slice(0, FEW).join(', ')}${more}`
+}
+
+/** What a message says first; what to do about it may follow. */
+export function firstSentence(text: string): string {
+  return text.split(/[.](\s|$)/, 1)[0]!
 }
 
 /** As one word of a shell, whatever it holds: names come from other machines and are made to be pasted. */

@@ -1,5 +1,5 @@
 import { defaultOf, flagOf, options, variableOf, type Env, type Option } from '../config/options.ts'
-import { usageOf, type Command, type Subcommand } from './command.ts'
+import { usageOf, type Command, type Subcommand, type Syntax } from './command.ts'
 import { commands } from './commands.ts'
 import { wrap } from './wrap.ts'
 
@@ -24,34 +24,48 @@ export function commandHelp(command: Command, env: Env): string {
   const { name, summary, about, subcommands } = command
   return `${summary}.
 
-Usage: flotilla ${name}${subcommands ? ' [<subcommand>]' : ''} [options]
+${usage(subcommands ? [name, '[<subcommand>]'] : usageOf(command), command)}
 
 ${paragraph(about)}
 ${subcommands ? `\n${subcommandList(name, subcommands)}\n` : ''}
-${optionList(command, env)}
+${ownFlags(command)}${optionList(command, env)}
 
 ${exampleList(command.examples)}
 `
 }
 
 export function subcommandHelp(command: Command, subcommand: Subcommand): string {
-  const own = Object.entries(subcommand.flags ?? {}).map(([name, { value, help }]) =>
-    flagHelp(value === undefined ? `--${name}` : `--${name} <${value}>`, help),
-  )
   const common = `As every subcommand it takes ${command.options.map(flagOf).join(', ')}: see flotilla ${command.name} --help.`
   const about = [subcommand.about, subcommand.arguments?.[0]?.name === 'node' ? command.about : undefined]
   return `${subcommand.summary}.
 
-Usage: flotilla ${command.name} ${usageOf(subcommand)} [options]
+${usage([command.name, ...usageOf(subcommand)], subcommand)}
 ${about.flatMap((text) => (text === undefined ? [] : [`\n${paragraph(text)}\n`])).join('')}
-${own.length > 0 ? `Options:\n${own.join('\n')}\n\n` : ''}${paragraph(common)}
+${ownFlags(subcommand)}${paragraph(common)}
 
 ${exampleList(subcommand.examples)}
 `
 }
 
+/** Broken between its parts, never within one. */
+function usage(parts: readonly string[], { rest }: Syntax): string {
+  const all = [...parts, '[options]', ...(rest === undefined ? [] : [`[-- <${rest}>…]`])]
+  const begin = 'Usage: flotilla '
+  const lines = wrap(all.map((part) => part.replaceAll(' ', '\u00A0')).join(' '), WIDTH - begin.length)
+  return begin + lines.join(`\n${' '.repeat(begin.length)}`).replaceAll('\u00A0', ' ')
+}
+
+/** The flags of one command, and an empty line; nothing when it has none. */
+function ownFlags({ flags = {} }: Syntax): string {
+  const texts = Object.entries(flags).map(([name, { value, short, many, help }]) => {
+    const flag = `${short === undefined ? '' : `-${short}, `}--${name}`
+    return flagHelp(value === undefined ? flag : `${flag} <${value}>${many ? '…' : ''}`, help)
+  })
+  return texts.length === 0 ? '' : `Options:\n${texts.join('\n')}\n\n`
+}
+
 function subcommandList(name: string, subcommands: readonly Subcommand[]): string {
-  const rows = subcommands.map((one) => [usageOf({ ...one, flags: {} }), one.summary] as const)
+  const rows = subcommands.map((one) => [usageOf({ ...one, flags: {}, oneOf: [] }).join(' '), one.summary] as const)
   const width = Math.max(...rows.map(([usage]) => usage.length)) + 2
   return [
     `Subcommands (${subcommands[0]!.name} when none is named):`,
@@ -61,13 +75,13 @@ function subcommandList(name: string, subcommands: readonly Subcommand[]): strin
   ].join('\n')
 }
 
-function optionList({ name: command, options: names, subcommands }: Command, env: Env): string {
+function optionList({ name: command, options: names, subcommands, flags }: Command, env: Env): string {
   const example = names[0]!
   const common = [
     flagHelp('--config <file>', 'Options as YAML; by default ./flotilla.yaml or the one in ~/.config/flotilla'),
     flagHelp('-h, --help', 'Show this text'),
   ]
-  const title = subcommands ? 'Options of all subcommands' : 'Options'
+  const title = subcommands ? 'Options of all subcommands' : flags ? 'More options' : 'Options'
   const ways = `${title} (each also as an environment variable and in flotilla.yaml: ${flagOf(example)}, ${variableOf(example)}, ${example}):`
   return `${paragraph(ways)}
 ${[...names.map((name) => optionHelp(name, options[name], env, command)), ...common].join('\n')}`

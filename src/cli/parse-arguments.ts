@@ -2,7 +2,7 @@ import { flagOf, options, type Option, type OptionName } from '../config/options
 import type { Given } from '../config/sources.ts'
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Command, Subcommand } from './command.ts'
+import type { Command, Subcommand, Syntax } from './command.ts'
 import { commands } from './commands.ts'
 import { splitArguments, type DeclaredFlag, type GivenFlag } from './split-arguments.ts'
 
@@ -13,6 +13,10 @@ export interface Invocation {
   values: string[]
   /** The subcommand's own flags; one that stands alone has the value `true`. */
   own: Map<string, string>
+  /** Those of them that may be given more than once. */
+  lists: Map<string, string[]>
+  /** What follows `--`, if that is there. */
+  rest: string[] | undefined
   flags: Map<OptionName, Given>
   configFile: string | undefined
 }
@@ -29,8 +33,10 @@ export function parseArguments(args: readonly string[]): Arguments {
   if (first === undefined || first === '--help' || first === '-h') return { kind: 'help', command: undefined }
   if (first === 'help') return rest[0] === undefined ? { kind: 'help', command: undefined } : helpOn(rest[0], rest[1])
   const command = findCommand(first)
-  if (rest.includes('--help') || rest.includes('-h') || (command.subcommands && rest[0] === 'help')) {
-    const named = command.subcommands?.find(({ name }) => rest.includes(name))
+  // What follows `--` is not ours to read.
+  const ours = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+  if (ours.includes('--help') || ours.includes('-h') || (command.subcommands && ours[0] === 'help')) {
+    const named = command.subcommands?.find(({ name }) => ours.includes(name))
     return { kind: 'help', command, subcommand: named }
   }
   return { kind: 'run', ...parseInvocation(command, rest) }
@@ -64,13 +70,15 @@ function findSubcommand(command: Command, name: string | undefined): Subcommand 
 }
 
 function parseInvocation(command: Command, args: string[]): Invocation {
-  const every = declaredFlags(command, command.subcommands ?? [])
-  const { words, given } = splitArguments(args, every)
+  const every = declaredFlags(command, command.subcommands ?? [command])
+  const { words, given, rest } = splitArguments(args, every)
   // Before the words are looked at: the value of a misspelt flag would be taken for one.
   refuseUnknown(command.name, given, every)
   const subcommand = findSubcommand(command, words[0])
   const where = subcommand && words.length > 0 ? `${command.name} ${subcommand.name}` : command.name
-  refuseUnknown(where, given, declaredFlags(command, subcommand ? [subcommand] : []))
+  const syntax: Syntax = subcommand ?? command
+  refuseUnknown(where, given, declaredFlags(command, [syntax]))
+  if (rest && syntax.rest === undefined) throw mistake(where, 'unexpected "--"')
 
   const values = subcommand ? words.slice(1) : words
   const invocation: Invocation = {
@@ -78,6 +86,8 @@ function parseInvocation(command: Command, args: string[]): Invocation {
     subcommand,
     values,
     own: new Map(),
+    lists: new Map(),
+    rest,
     flags: new Map(),
     configFile: undefined,
   }
@@ -86,17 +96,27 @@ function parseInvocation(command: Command, args: string[]): Invocation {
     const option = command.options.find((name) => flagOf(name) === flag)
     if (option) invocation.flags.set(option, { value, where: flag })
     else if (flag === '--config') invocation.configFile = value
-    else invocation.own.set(flag.slice(2), value)
+    else takeOwn(invocation, syntax, flag.slice(2), value)
   }
-  checkWords(where, subcommand, values)
+  checkWords(where, syntax, values)
+  checkOneOf(where, syntax, invocation.own)
   return invocation
 }
 
-function declaredFlags(command: Command, subcommands: readonly Subcommand[]): DeclaredFlag[] {
+function takeOwn({ own, lists }: Invocation, { flags }: Syntax, name: string, value: string): void {
+  own.set(name, value)
+  if (flags?.[name]?.many) lists.set(name, [...(lists.get(name) ?? []), value])
+}
+
+function declaredFlags(command: Command, syntaxes: readonly Syntax[]): DeclaredFlag[] {
   return [
     ...command.options.map((name) => ({ flag: flagOf(name), isAlone: isSwitch(name) })),
-    ...subcommands.flatMap(({ flags = {} }) =>
-      Object.entries(flags).map(([name, { value }]) => ({ flag: `--${name}`, isAlone: value === undefined })),
+    ...syntaxes.flatMap(({ flags = {} }) =>
+      Object.entries(flags).map(([name, { value, short }]) => ({
+        flag: `--${name}`,
+        short,
+        isAlone: value === undefined,
+      })),
     ),
     { flag: '--config', isAlone: false },
   ]
@@ -112,15 +132,21 @@ function refuseUnknown(where: string, given: readonly GivenFlag[], declared: rea
   if (!unknown) return
   const near = nearNames(unknown.flag, known)
   const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : ''
-  throw mistake(where, unknown.flag === '--' ? 'unexpected "--"' : `there is no option ${unknown.flag}${hint}`)
+  throw mistake(where, `there is no option ${unknown.flag}${hint}`)
 }
 
-function checkWords(where: string, subcommand: Subcommand | undefined, values: readonly string[]): void {
-  const { arguments: declared = [] } = subcommand ?? {}
+function checkWords(where: string, { arguments: declared = [] }: Syntax, values: readonly string[]): void {
   const missing = declared.filter(({ optional }) => !optional)[values.length]
   if (missing) throw mistake(where, `which ${missing.name}?`)
   const surplus = declared.some(({ many }) => many) ? undefined : values[declared.length]
   if (surplus !== undefined) throw mistake(where, `unexpected "${surplus}"`)
+}
+
+function checkOneOf(where: string, { oneOf = [] }: Syntax, own: ReadonlyMap<string, string>): void {
+  const given = oneOf.filter((flag) => own.has(flag)).map((flag) => `--${flag}`)
+  if (oneOf.length === 0 || given.length === 1) return
+  const flags = oneOf.map((flag) => `--${flag}`).join(' or ')
+  throw mistake(where, given.length === 0 ? `${flags} is needed` : `give ${flags}, not both`)
 }
 
 function mistake(where: string, what: string): AppError {

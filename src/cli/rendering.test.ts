@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { counted, gibOf, parseSpanS, shellWord, shortGibOf, span } from './format.ts'
+import { counted, gibOf, parseSpanS, shellWord, shortGibOf, size, span } from './format.ts'
+import { progressText } from './progress.ts'
 import { painter } from './style.ts'
 import { table } from './table.ts'
 import { pad, plain, truncate, widthOf } from './text-width.ts'
+import { wrap } from './wrap.ts'
 
 const GIB = 2 ** 30
 
@@ -141,5 +143,53 @@ describe('a table', () => {
 
   test('paints words, not the space between them', () => {
     expect(render(80, true)[1]).toBe('gpu-1              \u001B[32m7\u001B[39m  tier=fast')
+  })
+})
+
+describe('wrapped text', () => {
+  test('a long word stands alone, or is broken', () => {
+    expect(wrap('see /a/very/long/path there', 8)).toEqual(['see', '/a/very/long/path', 'there'])
+    expect(wrap('see /a/very/long/path there', 8, { breakWords: true })).toEqual([
+      'see',
+      '/a/very/',
+      'long/pat',
+      'h there',
+    ])
+  })
+
+  test('whatever it holds, it fits and nothing is lost', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, width) => {
+        const lines = wrap(text, width, { breakWords: true })
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width)
+        expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
+      }),
+    )
+  })
+})
+
+describe('sizes and progress', () => {
+  test.each([
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.0 KiB'],
+    [812 * 2 ** 20, '812.0 MiB'],
+    [4.1 * GIB, '4.1 GiB'],
+    [3 * 2 ** 50, '3072.0 TiB'],
+  ])('%i bytes are %s', (bytes, text) => {
+    expect(size(bytes)).toBe(text)
+  })
+
+  const progress = { file: null, done_bytes: 0, total_bytes: null, bytes_per_s: null }
+  test.each([
+    [{}, ''],
+    [{ total_bytes: 0 }, ''],
+    [{ done_bytes: 2048 }, '2.0 KiB so far'],
+    [{ done_bytes: 999, total_bytes: 1000 }, '99 % of 1000 B'],
+    [{ done_bytes: 2000, total_bytes: 1000 }, '100 % of 1000 B'],
+    [{ done_bytes: GIB, total_bytes: 2 * GIB, bytes_per_s: 1_250_000_000 }, '50 % of 2.0 GiB, 1.3 GB/s'],
+    [{ done_bytes: GIB, total_bytes: 2 * GIB, bytes_per_s: 9_400 }, '50 % of 2.0 GiB, 9.4 kB/s'],
+  ])('%j is "%s"', (fields, text) => {
+    expect(progressText({ ...progress, ...fields })).toBe(text)
   })
 })

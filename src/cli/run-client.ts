@@ -3,14 +3,24 @@ import { systemClock, type Clock } from '../platform/clock.ts'
 import { adminClient } from './admin-client.ts'
 import type { Act } from './client.ts'
 import { findCluster } from './cluster.ts'
+import { engineActs } from './engines/acts.ts'
 import { shellWord } from './format.ts'
+import { logs } from './logs/logs.ts'
+import { modelActs } from './models/acts.ts'
 import { nodeActs } from './nodes/acts.ts'
 import type { Invocation } from './parse-arguments.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { tokenActs } from './token/acts.ts'
 import { showToken } from './token/show.ts'
 
-const acts: Record<string, Record<string, Act>> = { nodes: nodeActs, token: tokenActs }
+/** By command and subcommand; a command without any has one act of its own. */
+const acts: Record<string, Record<string, Act>> = {
+  nodes: nodeActs,
+  models: modelActs,
+  engines: engineActs,
+  logs: { '': logs },
+  token: tokenActs,
+}
 
 /** Runs a command that talks to a cluster. */
 export async function runClient(
@@ -23,7 +33,7 @@ export async function runClient(
   // The one that reads a file and needs no cluster to run.
   if (command.name === 'token' && subcommand?.name === 'show') return showToken(config, terminal)
   const act = acts[command.name]?.[subcommand?.name ?? '']
-  if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name} is declared and not written`)
+  if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name ?? ''} is declared and not written`)
   const cluster = findCluster(config)
   const sameCluster = (['data', 'url'] as const)
     .flatMap((name) => (flags.has(name) ? [` ${flagOf(name)} ${shellWord(String(flags.get(name)!.value))}`] : []))

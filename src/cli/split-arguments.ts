@@ -3,8 +3,17 @@ import { parseArgs } from 'node:util'
 export interface DeclaredFlag {
   /** With its dashes. */
   flag: string
+  /** One letter that stands for it. */
+  short?: string | undefined
   /** It needs no value; alone it means true. */
   isAlone: boolean
+}
+
+export interface SplitArguments {
+  words: string[]
+  given: GivenFlag[]
+  /** What follows `--`, if that is there. */
+  rest: string[] | undefined
 }
 
 export interface GivenFlag {
@@ -13,28 +22,31 @@ export interface GivenFlag {
 }
 
 /** Sorts arguments into words and flags with their values. Unknown flags come through: who asks knows what to say. */
-export function splitArguments(
-  args: string[],
-  declared: readonly DeclaredFlag[],
-): { words: string[]; given: GivenFlag[] } {
+export function splitArguments(args: string[], declared: readonly DeclaredFlag[]): SplitArguments {
   const options = Object.fromEntries(
-    declared.map(({ flag, isAlone }) => [
+    declared.map(({ flag, short, isAlone }) => [
       flag.slice(2),
-      { type: isAlone ? ('boolean' as const) : ('string' as const) },
+      { type: isAlone ? ('boolean' as const) : ('string' as const), ...(short === undefined ? {} : { short }) },
     ]),
+  )
+  const shorts = new Map<string, string>(
+    declared.flatMap(({ flag, short }) => (short === undefined ? [] : [[`-${short}`, flag] as const])),
   )
   const alone = new Set(declared.flatMap(({ flag, isAlone }) => (isAlone ? [flag] : [])))
   const words: string[] = []
   const given: GivenFlag[] = []
+  let rest: string[] | undefined
   // Not strict: the messages of node:util are not written for users.
   for (const token of parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens) {
-    if (token.kind === 'positional') words.push(token.value)
-    else if (token.kind === 'option-terminator') given.push({ flag: '--', value: undefined })
-    else if (alone.has(token.rawName)) given.push({ flag: token.rawName, value: token.value ?? 'true' })
-    // A flag in place of a value is a value that was forgotten.
-    else if (token.inlineValue === false && token.value.startsWith('--')) {
-      given.push({ flag: token.rawName, value: undefined })
-    } else given.push({ flag: token.rawName, value: token.value })
+    if (token.kind === 'option-terminator') rest = []
+    else if (token.kind === 'positional') (rest ?? words).push(token.value)
+    else {
+      const flag = shorts.get(token.rawName) ?? token.rawName
+      // A flag in place of a value is a value that was forgotten.
+      const isForgotten = token.inlineValue === false && token.value.startsWith('--')
+      const value = alone.has(flag) ? (token.value ?? 'true') : token.value
+      given.push({ flag, value: isForgotten ? undefined : value })
+    }
   }
-  return { words, given }
+  return { words, given, rest }
 }

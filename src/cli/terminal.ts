@@ -8,6 +8,8 @@ export interface Terminal {
   interactive: boolean
   /** What was asked for, to stdout. */
   print(text: string): void
+  /** Resolves when a slow reader has taken what was printed; nothing when it has. Where it is missing nobody is slow. */
+  taken?(): Promise<unknown> | undefined
   /** What a person should know beside it, to stderr: a pipe does not get it. */
   note(text: string): void
   /** A line that takes the place of the last one, or nothing; elsewhere than on a terminal every line stays. */
@@ -26,6 +28,7 @@ export function processTerminal(): Terminal {
     colour: stdout.isTTY && !env['NO_COLOR'],
     interactive: stdin.isTTY && stderr.isTTY,
     print: (text) => void stdout.write(`${text}\n`),
+    taken: () => (stdout.writableNeedDrain ? new Promise((resolve) => stdout.once('drain', resolve)) : undefined),
     note: (text) => void stderr.write(`${text}\n`),
     live(text) {
       if (stderr.isTTY) stderr.write(`\r${text}\u001B[K`)

@@ -17,14 +17,25 @@ export function widthOf(text: string): number {
 /** At most `width` columns; what is cut off is replaced by `…`. */
 export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
+  return width > 0 ? `${beginning(text, width - 1)}…` : ''
+}
+
+/** What fits `width` columns, at least one character, and the rest. */
+export function splitAt(text: string, width: number): [head: string, rest: string] {
+  const head = beginning(text, width) || [...graphemes.segment(text)][0]!.segment
+  return [head, text.slice(head.length)]
+}
+
+/** As much of the beginning as fits. */
+function beginning(text: string, width: number): string {
   let kept = ''
   let used = 0
   for (const { segment } of graphemes.segment(text)) {
     used += widthOfGrapheme(segment)
-    if (used > width - 1) break
+    if (used > width) break
     kept += segment
   }
-  return width > 0 ? `${kept}…` : ''
+  return kept
 }
 
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {

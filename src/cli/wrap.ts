@@ -1,14 +1,22 @@
-/** Words on lines of at most `width` columns; a word that is longer stands alone. */
-export function wrap(text: string, width: number): string[] {
+import { splitAt, widthOf } from './text-width.ts'
+
+/** Words on lines of at most `width` columns. A word that is longer stands alone, so that it can be copied, or is broken. */
+export function wrap(text: string, width: number, { breakWords = false } = {}): string[] {
+  const longest = breakWords ? width : Number.POSITIVE_INFINITY
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
+  for (const whole of text.split(' ')) {
+    let word = whole
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line)
-      line = word
-    } else {
-      line = line === '' ? word : `${line} ${word}`
+      line = ''
     }
+    while (widthOf(word) > longest) {
+      const [head, rest] = splitAt(word, width)
+      lines.push(head)
+      word = rest
+    }
+    line = line === '' ? word : `${line} ${word}`
   }
   return [...lines, line]
 }

@@ -1,6 +1,6 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
-import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client } from '../client.ts'
+import { confirm } from '../confirm.ts'
 import { findOne } from '../find-one.ts'
 import { counted } from '../format.ts'
 import { plain } from '../text-width.ts'
@@ -43,21 +43,17 @@ const resume: Act = async (client, { values }) => {
 }
 
 const remove: Act = async (client, { values, own }) => {
-  const { terminal } = client
   const node = await findNode(client, values[0]!)
   const name = plain(node.name)
-  if (!own.has('yes')) {
-    if (!terminal.interactive) {
-      throw new AppError('usage', `flotilla nodes remove: nobody is there to ask; add --yes to remove ${name}.`)
-    }
-    const what = [counted(node.replica_count, 'replica'), counted(node.in_flight_count, 'request')].join(' and ')
-    terminal.note(`${name} is ${node.status}, with ${what}. Its replicas stop, its worker ends.`)
-    const answer = await terminal.ask(`Remove ${name} for good? [y/N] `)
-    if (!/^y(es)?$/i.test(answer.trim())) {
-      terminal.note('Nothing was removed.')
-      return 1
-    }
-  }
+  const what = [counted(node.replica_count, 'replica'), counted(node.in_flight_count, 'request')].join(' and ')
+  const isSure = await confirm(client, own, {
+    command: 'nodes remove',
+    deed: `remove ${name}`,
+    about: `${name} is ${node.status}, with ${what}. Its replicas stop, its worker ends.`,
+    question: `Remove ${name} for good?`,
+    otherwise: 'Nothing was removed.',
+  })
+  if (!isSure) return 1
   const reply = await client.api.call('deleteNode', { id: node.id })
   return show(client, reply, () => [`${name} is removed.`])
 }

@@ -1,13 +1,11 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { sleep } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
-import { show, type Client } from '../client.ts'
+import { INTERRUPTED, show, type Client } from '../client.ts'
 import { counted, shellWord } from '../format.ts'
 import { plain } from '../text-width.ts'
 
 const POLL_MS = 1000
-/** What shells expect of a program that Ctrl-C has ended. */
-const INTERRUPTED = 130
 
 /** Drains a node; with `wait` until nothing runs on it. */
 export async function drain(client: Client, { id }: NodeView, wait: boolean): Promise<number> {

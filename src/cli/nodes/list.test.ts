@@ -182,3 +182,31 @@ test('an agent has neither slots nor a budget, and nothing is shown that is not 
     "
   `)
 })
+
+test('of one node it is told how far its replicas are, and each error stands below its own', () => {
+  const progress = { file: null, done_bytes: 430 * GIB, total_bytes: 1000 * GIB, bytes_per_s: 52_400_000 }
+  const replicas = [
+    aReplicaView({ model_name: 'a-model-with-quite-a-long-name', state: 'failed', error: 'x'.repeat(400) }),
+    aReplicaView({ model_name: 'qwen', state: 'staging', progress }),
+    aReplicaView({ model_name: 'last', state: 'failed', error: 'no GPU' }),
+  ]
+  const replicaLines = (width: number): string[] => {
+    const lines = renderNode(aNodeView(seen), replicas, { ...view, width })
+    return lines.slice(lines.indexOf('Replicas') + 1)
+  }
+  expect(replicaLines(100).slice(-3)).toEqual([
+    '  qwen#0                            staging 43 % of 1000.0 GiB, 52 MB/s          0',
+    '  last#0                            failed                                       0',
+    '    no GPU',
+  ])
+  expect(replicaLines(60)).toEqual([
+    '                                                          IN',
+    '  REPLICA                           STATE             FLIGHT',
+    '  a-model-with-quite-a-long-name#0  failed                 0',
+    ...Array.from({ length: 4 }, () => `    ${'x'.repeat(56)}`),
+    '    …',
+    '  qwen#0                            staging 43 % of…       0',
+    '  last#0                            failed                 0',
+    '    no GPU',
+  ])
+})

@@ -1,11 +1,11 @@
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import type { View } from '../client.ts'
+import { facts, type Fact } from '../facts.ts'
 import { gib, gibOf, span } from '../format.ts'
-import type { Look } from '../style.ts'
+import { replicaText, withErrors } from '../replica-text.ts'
 import { table } from '../table.ts'
 import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
 import { aboveCapText, budgetText, slotsText } from './capacity.ts'
 import { renderLabels } from './labels.ts'
 import { statusLooks } from './list.ts'
@@ -27,18 +27,6 @@ export function renderNode(node: NodeView, replicas: readonly ReplicaView[], vie
 }
 
 const INDENT = 2
-const NAME_WIDTH = 11
-
-type Fact = readonly [name: string, ...texts: string[]]
-
-function facts(all: readonly Fact[], { width, paint }: View): string[] {
-  const left = INDENT + NAME_WIDTH
-  return all.flatMap(([name, ...texts]) =>
-    texts
-      .flatMap((text) => wrap(plain(text), width - left))
-      .map((line, i) => ' '.repeat(INDENT) + paint('dim', (i === 0 ? name : '').padEnd(NAME_WIDTH)) + line),
-  )
-}
 
 function identity(node: NodeView, { nowMs }: View): Fact[] {
   return [
@@ -101,35 +89,20 @@ function devices({ devices: all }: NodeView, view: View): string[] {
   )
 }
 
-const stateLooks: Record<ReplicaView['state'], Look> = {
-  reserved: 'yellow',
-  loading: 'yellow',
-  ready: 'green',
-  stopping: 'cyan',
-  failed: 'red',
-}
-
-/** Engines say a lot when they fail; the log has the rest. */
-const MOST_ERROR_LINES = 4
-
 function replicaTable(replicas: readonly ReplicaView[], view: View): string[] {
   if (replicas.length === 0) return []
-  const [title, ...rows] = table(
-    [{ title: 'REPLICA', shrink: { to: 16, turn: 1 } }, { title: 'STATE' }, { title: 'IN FLIGHT', align: 'right' }],
+  const lines = table(
+    [
+      { title: 'REPLICA', shrink: { to: 16, turn: 2 } },
+      { title: 'STATE', shrink: { to: 16, turn: 1 } },
+      { title: 'IN FLIGHT', align: 'right' },
+    ],
     replicas.map((replica) => [
       plain(replicaKey(replica.model_name, replica.replica_index)),
-      { text: replica.state, look: stateLooks[replica.state] },
+      replicaText({ ...replica, error: null }),
       String(replica.in_flight),
     ]),
     { ...view, indent: INDENT },
   )
-  return [title!, ...rows.flatMap((row, i) => [row, ...errorLines(replicas[i]!.error, view)])]
-}
-
-function errorLines(error: string | null, { width, paint }: View): string[] {
-  if (error === null) return []
-  const indent = 2 * INDENT
-  const lines = wrap(plain(error), width - indent)
-  const kept = lines.length > MOST_ERROR_LINES ? [...lines.slice(0, MOST_ERROR_LINES), '…'] : lines
-  return kept.map((line) => ' '.repeat(indent) + paint('red', line))
+  return withErrors(lines, replicas, view)
 }

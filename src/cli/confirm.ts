@@ -1,0 +1,31 @@
+import { AppError } from '../platform/errors.ts'
+import type { Client } from './client.ts'
+
+export interface Question {
+  command: string
+  /** What is done if the answer is yes, as in `add --yes to …`. */
+  deed: string
+  /** What a person should know before answering. */
+  about: string
+  question: string
+  /** What is said after a no. */
+  otherwise: string
+}
+
+/** Asks before something is done for good; `--yes` answers beforehand, and has to where nobody is there. */
+export async function confirm(
+  { terminal }: Client,
+  own: ReadonlyMap<string, string>,
+  asked: Question,
+): Promise<boolean> {
+  if (own.has('yes')) return true
+  if (!terminal.interactive) {
+    const text = `flotilla ${asked.command}: nobody is there to ask; add --yes to ${asked.deed}.`
+    throw new AppError('usage', text)
+  }
+  terminal.note(asked.about)
+  const answer = await terminal.ask(`${asked.question} [y/N] `)
+  if (/^y(es)?$/i.test(answer.trim())) return true
+  terminal.note(asked.otherwise)
+  return false
+}

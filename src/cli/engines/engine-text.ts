@@ -1,0 +1,36 @@
+import type { BackendView } from '../../api/admin/schemas.ts'
+import { firstSentence } from '../format.ts'
+import { progressText } from '../progress.ts'
+import type { Look } from '../style.ts'
+
+export const stateLooks: Record<BackendView['state'], Look> = {
+  available: 'green',
+  installable: 'cyan',
+  installing: 'yellow',
+  missing: 'dim',
+  broken: 'red',
+}
+
+/** How an engine is, in one text that begins with its state; what to do about it is told elsewhere. */
+export function engineText(engine: BackendView): string {
+  const { state, reason, version, operation } = engine
+  if (operation?.state === 'running') {
+    // Somebody deletes or upgrades what is there: more than its state tells.
+    const doing = state === 'installing' ? state : `${state}, ${operation.kind} is going on`
+    const far = operation.progress ? progressText(operation.progress) : ''
+    return far === '' ? doing : `${doing} ${far}`
+  }
+  const failure =
+    operation?.state === 'failed'
+      ? `; the last ${operation.kind} failed: ${firstSentence(operation.error ?? 'no reason')}`
+      : ''
+  const which = version === null ? '' : `, ${shortVersion(version)}`
+  return `${state}${which}${reason === null ? '' : `: ${firstSentence(reason)}`}${failure}`
+}
+
+/** `version 3fa9c1d2e4f5` of an archive, `from 2026-10-06` of a command. */
+export function shortVersion(version: string): string {
+  if (/^[0-9a-f]{64}$/.test(version)) return `version ${version.slice(0, 12)}`
+  const day = /^(\d{4}-\d{2}-\d{2})T/.exec(version)?.[1]
+  return day === undefined ? `version ${version}` : `from ${day}`
+}

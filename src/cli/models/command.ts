@@ -1,0 +1,72 @@
+import { clientOptions, type Command, type Flag } from '../command.ts'
+import { allFlag, nodeFlag } from '../node-flags.ts'
+
+const model = { name: 'model' } as const
+const yes: Flag = { help: 'Do not ask first when replicas would stop' }
+
+export const modelsCommand: Command = {
+  name: 'models',
+  summary: 'See, add and unload models, and delete their files',
+  about: 'A model is a name, the engine that runs it, where its files come from, and options.',
+  options: clientOptions,
+  examples: ['flotilla models', 'flotilla models unload qwen#1 --node gpu-1'],
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'All models, and what is on the way',
+      about: 'READY is how many of its replicas are. Below a model stands what is on the way and what has failed.',
+      examples: ['flotilla models'],
+    },
+    {
+      name: 'show',
+      summary: 'One model and its replicas',
+      arguments: [model],
+      examples: ['flotilla models show qwen'],
+    },
+    {
+      name: 'add',
+      summary: 'Add a model, or change it',
+      about:
+        'A source is file:/path on the nodes themselves, https://…, hf:org/repo/file, hf:org/repo, ollama:name, or frontend:path below ' +
+        'the models folder of the frontend; #sha256=… after it says what the file must be.',
+      arguments: [{ name: 'name' }],
+      flags: {
+        engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
+        source: { value: 'source', help: 'Where its files come from; some engines need none' },
+        option: { value: 'key=value', many: true, help: 'An option of the model, such as context=8192' },
+        replicas: { value: 'n', help: 'Keep at least so many replicas running; 0 keeps none' },
+      },
+      examples: [
+        'flotilla models add qwen --engine llama-server --replicas 1 \\\n' +
+          '    --source hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q8_0.gguf',
+        'flotilla models add demo --engine sim --option context=8192 --replicas 2',
+      ],
+    },
+    {
+      name: 'unload',
+      summary: 'Stop replicas: all of a model, or one',
+      about: 'Running requests may finish first. A model that a rule asks for is started again.',
+      arguments: [{ name: 'model[#n]' }],
+      oneOf: ['node', 'all'],
+      flags: { node: nodeFlag, all: allFlag, force: { help: 'Do not let running requests finish' } },
+      examples: ['flotilla models unload qwen#1 --node gpu-1', 'flotilla models unload qwen --all --force'],
+    },
+    {
+      name: 'delete',
+      summary: "Delete a model's files from nodes",
+      about: 'Its replicas there are stopped first. The model stays; what needs it fetches the files again.',
+      arguments: [model],
+      oneOf: ['node', 'all'],
+      flags: { node: nodeFlag, all: allFlag, yes },
+      examples: ['flotilla models delete qwen --node gpu-1', 'flotilla models delete qwen --all --yes'],
+    },
+    {
+      name: 'remove',
+      summary: 'Remove a model; its replicas stop',
+      about: 'Its files stay on the nodes: flotilla models delete deletes those.',
+      arguments: [model],
+      flags: { yes },
+      examples: ['flotilla models remove qwen'],
+    },
+  ],
+}

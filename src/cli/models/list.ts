@@ -1,0 +1,84 @@
+import type { ModelView, NodeView, ReplicaView, RuleView } from '../../api/admin/schemas.ts'
+import { replicaKey } from '../../core/lib/replica-key.ts'
+import type { View } from '../client.ts'
+import { counted } from '../format.ts'
+import { replicaText } from '../replica-text.ts'
+import type { Look } from '../style.ts'
+import { table } from '../table.ts'
+import { plain } from '../text-width.ts'
+import { wrap } from '../wrap.ts'
+import { sourceText } from './source-text.ts'
+
+export interface ModelsAndReplicas {
+  models: readonly ModelView[]
+  replicas: readonly ReplicaView[]
+  rules: readonly RuleView[]
+  nodes: readonly NodeView[]
+}
+
+/** Replicas that are not ready get a line each, up to so many for a model. */
+const MOST_LINES = 6
+/** An error may go on for so many lines; the log has the rest. */
+const MOST_WRAPPED = 2
+const INDENT = '  '
+
+/** All models; below each what is on the way and what has failed. */
+export function renderModels(all: ModelsAndReplicas, view: View): string[] {
+  if (all.models.length === 0) {
+    return [
+      'There are no models yet.',
+      `flotilla models add${view.sameCluster} adds one; see flotilla models add --help.`,
+    ]
+  }
+  const replicasOf = ({ name }: ModelView): ReplicaView[] =>
+    all.replicas.filter((replica) => replica.model_name === name)
+  const [title, ...rows] = table(
+    [
+      { title: 'MODEL', shrink: { to: 16, turn: 2 } },
+      { title: 'ENGINE', shrink: { to: 12, turn: 3 } },
+      { title: 'SOURCE', shrink: { to: 12, turn: 1 } },
+      { title: 'READY', align: 'right' },
+    ],
+    all.models.map((model) => {
+      const replicas = replicasOf(model)
+      const ready = replicas.filter(({ state }) => state === 'ready').length
+      const cell = { text: `${ready}/${replicas.length}`, look: readyLook(ready, replicas) }
+      return [plain(model.name), plain(model.engine), plain(sourceText(model.source).replace(/#sha256=.*$/, '')), cell]
+    }),
+    view,
+  )
+  const below = all.models.map((model) => linesBelow(model, replicasOf(model), all, view))
+  return [title!, ...rows.flatMap((row, i) => [row, ...below[i]!])]
+}
+
+function readyLook(ready: number, replicas: readonly ReplicaView[]): Look {
+  if (replicas.length === 0) return 'dim'
+  if (replicas.some(({ state }) => state === 'failed')) return 'red'
+  return ready === replicas.length ? 'green' : 'yellow'
+}
+
+function linesBelow(
+  { name }: ModelView,
+  replicas: readonly ReplicaView[],
+  { nodes, rules }: ModelsAndReplicas,
+  { width, paint }: View,
+): string[] {
+  const others = replicas.filter(({ state }) => state !== 'ready')
+  const lines = others.slice(0, MOST_LINES).map((replica) => {
+    const node = nodes.find(({ id }) => id === replica.node_id)?.name ?? replica.node_id
+    const where = `${plain(replicaKey(name, replica.replica_index))} on ${plain(node)}:`
+    const { text, look } = replicaText(replica)
+    const [first, ...rest] = wrap(`${where} ${text}`, width - 2 * INDENT.length, { breakWords: true })
+    const painted = first!.startsWith(where) ? where + paint(look, first!.slice(where.length)) : first!
+    return [INDENT + painted, ...rest.slice(0, MOST_WRAPPED).map((line) => INDENT + INDENT + paint(look, line))]
+  })
+  const more = others.length - lines.length
+  const missing = (rules.find(({ model_name: of }) => of === name)?.min_replicas ?? 0) - replicas.length
+  return [
+    ...lines.flat(),
+    ...(more > 0 ? [`${INDENT}and ${counted(more, 'replica')} more that ${more === 1 ? 'is' : 'are'} not ready`] : []),
+    ...(missing > 0
+      ? [paint('yellow', `${INDENT}its rule asks for ${missing} more; no node has been found for it yet`)]
+      : []),
+  ]
+}

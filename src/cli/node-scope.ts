@@ -1,0 +1,45 @@
+import type { NodeView } from '../api/admin/schemas.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Client, Given } from './client.ts'
+import { findOne } from './find-one.ts'
+import { plain } from './text-width.ts'
+
+/** The nodes to look at: those that are named, else all that are there. */
+export async function nodesToRead({ api }: Client, { lists }: Given): Promise<NodeView[]> {
+  const all = await api.call('listNodes')
+  const names = lists.get('node')
+  return names ? pick(names, all) : all.filter(runsEngines).filter(isThere)
+}
+
+/**
+ * The nodes to do something at: those that are named, or --all that are there; the parser asks for one of the two. A person
+ * is told of those that are left out, as far as it `concerns` them.
+ */
+export async function nodesToChange(
+  client: Client,
+  { lists }: Given,
+  concerns: (node: NodeView) => boolean = () => true,
+): Promise<NodeView[]> {
+  const all = await client.api.call('listNodes')
+  const names = lists.get('node')
+  if (names) return pick(names, all)
+  const able = all.filter(runsEngines)
+  const nodes = able.filter(isThere)
+  if (nodes.length === 0) throw new AppError('not_found', 'There is no node that is approved, online and runs engines.')
+  for (const node of able) {
+    if (!isThere(node) && concerns(node)) client.terminal.note(`${plain(node.name)} is offline; it is left out.`)
+  }
+  return nodes
+}
+
+function pick(names: readonly string[], all: readonly NodeView[]): NodeView[] {
+  return [...new Set(names.map((wanted) => findOne('node', wanted, all)))]
+}
+
+function runsEngines({ node_type: type, approved }: NodeView): boolean {
+  return type === 'backend' && approved
+}
+
+function isThere({ liveness }: NodeView): boolean {
+  return liveness !== 'offline'
+}

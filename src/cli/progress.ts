@@ -1,0 +1,24 @@
+import type { ProgressMessage } from '../api/bus/messages.ts'
+import { size } from './format.ts'
+
+/** `43 % of 4.1 GiB, 52 MB/s`, with what is not known left out. */
+export function progressText({ done_bytes: done, total_bytes: total, bytes_per_s: rate }: ProgressMessage): string {
+  const far = total ? `${percent(done, total)} % of ${size(total)}` : done > 0 ? `${size(done)} so far` : ''
+  return [far, rate ? rateText(rate) : ''].filter((text) => text !== '').join(', ')
+}
+
+/** `43 %`, or nothing while nobody knows. */
+export function shareText({ done_bytes: done, total_bytes: total }: ProgressMessage): string {
+  return total ? `${percent(done, total)} %` : ''
+}
+
+/** Never 100 before it is whole. */
+function percent(done: number, total: number): number {
+  return Math.min(100, Math.floor((100 * done) / total))
+}
+
+function rateText(bytesPerS: number): string {
+  const [unit, bytes] = bytesPerS < 1e6 ? ['kB', 1e3] : bytesPerS < 1e9 ? ['MB', 1e6] : ['GB', 1e9]
+  const amount = bytesPerS / bytes
+  return `${amount.toFixed(amount < 10 ? 1 : 0)} ${unit}/s`
+}
