@@ -1,23 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { NodeView, ReplicaView } from '../src/api/admin/schemas.ts'
-import {
-  startFrontend,
-  startWorkerProcess,
-  type Flotilla,
-  type WorkerProcess,
-  type WorkerProcessOptions,
-} from '../src/testing/flotilla.ts'
+import { Cluster, freePort, PACE } from '../src/testing/cluster.ts'
+import { enginesOf, startFrontend, startWorkerProcess } from '../src/testing/flotilla.ts'
 import { natsAccounts } from '../src/testing/nats-accounts.ts'
 import { startNatsServer } from '../src/testing/nats-server.ts'
 import { createTestDatabase } from '../src/testing/postgres.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
-
-/** A frontend and its workers as processes of their own, each with a data folder of its own. */
 
 interface Ground {
   args: string[]
@@ -53,122 +44,15 @@ async function onServers(): Promise<Ground> {
   }
 }
 
-/** Short, so that a dead node is noticed within a test; long enough for a busy machine. */
-const PACE = ['--heartbeat-ms', '300', '--offline-after-ms', '3000']
-let workersStarted = 0
-
-class Cluster {
-  frontend: Flotilla
-  readonly ground: Ground
-  readonly #args: string[]
-
-  constructor(frontend: Flotilla, ground: Ground, args: string[]) {
-    this.frontend = frontend
-    this.ground = ground
-    this.#args = args
-  }
-
-  worker(name: string, options: Partial<WorkerProcessOptions> = {}): WorkerProcess {
-    const from = 23_000 + (workersStarted++ % 50) * 100
-    const { args = [], ...rest } = options
-    return startWorkerProcess({
-      join: this.frontend.url,
-      ...(rest.token === undefined ? { tokenFile: join(this.frontend.data, 'join.token') } : {}),
-      name,
-      ...rest,
-      args: ['--engine-ports', `${from}-${from + 99}`, ...args],
-    })
-  }
-
-  /** Starts workers and waits until they take part. */
-  async members(...names: string[]): Promise<WorkerProcess[]> {
-    const workers = names.map((name) => this.worker(name))
-    for (const name of names) await this.isHealthy(name)
-    return workers
-  }
-
-  async model(name: string, replicas: number, options: object = { ttft_ms: 0, tokens_per_s: 0 }): Promise<void> {
-    await this.ask('POST', '/api/models', { name, engine: 'sim', options })
-    await this.ask('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: replicas })
-    await until(async () => (await this.ready(name)).length === replicas)
-    await until(() => this.answers(name))
-  }
-
-  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await this.frontend.admin(method, path, body)
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
-
-  async node(name: string): Promise<NodeView | undefined> {
-    return (await this.ask<NodeView[]>('GET', '/api/nodes')).find((node) => node.name === name)
-  }
-
-  isHealthy(name: string): Promise<void> {
-    return this.has(name, 'healthy')
-  }
-
-  has(name: string, status: NodeView['status']): Promise<void> {
-    return until(async () => (await this.node(name))?.status === status)
-  }
-
-  async ready(model: string): Promise<ReplicaView[]> {
-    const all = await this.ask<ReplicaView[]>('GET', '/api/replicas')
-    return all.filter((replica) => replica.model_name === model && replica.state === 'ready')
-  }
-
-  /** Where the replicas of a model are, by the names of their nodes. */
-  async places(model: string): Promise<string[]> {
-    const nodes = await this.ask<NodeView[]>('GET', '/api/nodes')
-    const names = (await this.ready(model)).map(({ node_id }) => nodes.find(({ id }) => id === node_id)!.name)
-    return names.toSorted()
-  }
-
-  async answers(model: string): Promise<boolean> {
-    const response = await this.chat(model)
-    return response.ok && (await response.text()).includes('[DONE]')
-  }
-
-  chat(model: string): Promise<Response> {
-    const messages = [{ role: 'user', content: 'Hello' }]
-    return fetch(`${this.frontend.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream: true, max_tokens: 60, messages }),
-    })
-  }
-
-  /** The frontend again, after it was killed: the same address and data folder. */
-  async restart(): Promise<void> {
-    const { data, url } = this.frontend
-    this.frontend = await startFrontend({ data, listen: new URL(url).host, args: this.#args })
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-/** The engine processes that a worker has started. */
-function enginesOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
-}
-
 const SLOW = { ttft_ms: 0, tokens_per_s: 20 }
 
 describe.each([
   ['SQLite and the embedded bus', onEmbedded],
   ['PostgreSQL and a NATS server with accounts', onServers],
 ])('a cluster on %s', (_, prepare) => {
-  async function aCluster(...args: string[]): Promise<Cluster> {
+  async function aCluster(...args: string[]) {
     const ground = await prepare()
-    const all = [...ground.args, ...PACE, ...args]
-    const frontend = await startFrontend({ listen: `127.0.0.1:${await freePort()}`, args: all })
-    return new Cluster(frontend, ground, all)
+    return Object.assign(await Cluster.start(...ground.args, ...args), { ground })
   }
 
   test('nodes wait for approval, and then run replicas that answer', async () => {
@@ -215,10 +99,8 @@ describe.each([
     await cluster.model('m', 2)
     const [lost, kept] = await cluster.places('m')
     const worker = workers.find(({ name }) => name === lost)!
-    const engines = enginesOf(worker.pid)
-    expect(engines).toHaveLength(1)
+    expect(enginesOf(worker.data)).toHaveLength(1)
     await worker.signal('SIGKILL')
-    await until(() => !engines.some(isAlive))
     await cluster.has(lost!, 'offline')
     const other = workers.find(({ name }) => name !== lost && name !== kept)!.name
     await until(async () => (await cluster.places('m')).join() === [kept!, other].toSorted().join())
@@ -257,7 +139,7 @@ describe.each([
     const [worker] = await cluster.members('a')
     await cluster.model('m', 1)
     const { id } = (await cluster.node('a'))!
-    const engines = enginesOf(worker!.pid)
+    const engines = enginesOf(worker!.data)
     expect(engines).toHaveLength(1)
     expect(await cluster.ask('DELETE', `/api/nodes/${id}`)).toEqual({ deleted: id })
     const { code, stderr } = await worker!.ended
@@ -303,7 +185,7 @@ describe.each([
     const cluster = await aCluster('--auto-approve', '--offline-after-ms', '15000')
     const workers = await cluster.members('a', 'b')
     await cluster.model('m', 2)
-    const engines = workers.map(({ pid }) => enginesOf(pid))
+    const engines = workers.map(({ data }) => enginesOf(data))
     const before = await cluster.ready('m')
     await cluster.frontend.signal('SIGKILL')
     const killedMs = Date.now()
@@ -315,7 +197,9 @@ describe.each([
     }
     await cluster.model('second', 2)
     // The engines of then, and one more each.
-    expect(workers.map(({ pid }) => enginesOf(pid).slice(0, 1))).toEqual(engines)
+    const now = workers.map(({ data }) => enginesOf(data))
+    expect(now.map((pids) => pids.length)).toEqual([2, 2])
+    expect(now.map((pids, i) => pids.includes(engines[i]![0]!))).toEqual([true, true])
     expect((await cluster.ready('m')).map(({ id }) => id).toSorted()).toEqual(before.map(({ id }) => id).toSorted())
   })
 
@@ -349,18 +233,18 @@ test('of two frontends either may go: the other leads, and the worker that joine
   const ground = await onServers()
   const args = [...ground.args, ...PACE, '--auto-approve']
   const [one, two] = [await startFrontend({ args }), await startFrontend({ args })]
-  const cluster = new Cluster(one, ground, args)
+  const cluster = new Cluster(one, args)
   const worker = cluster.worker('a', { join: `${one.url},${two.url}` })
   await cluster.isHealthy('a')
   await cluster.model('m', 1)
-  const engines = enginesOf(worker.pid)
-  const second = new Cluster(two, ground, args)
+  const engines = enginesOf(worker.data)
+  const second = new Cluster(two, args)
   await until(() => second.answers('m'))
   await one.signal('SIGKILL')
   // Only a leader records heartbeats, and only a leader has something started.
   await second.model('later', 1)
   await until(() => second.answers('m'))
-  expect(enginesOf(worker.pid)).toContain(engines[0])
+  expect(enginesOf(worker.data)).toContain(engines[0])
 })
 
 test('a worker may start before its frontend: it says so and joins when there is one', async () => {

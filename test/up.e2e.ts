@@ -4,7 +4,8 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { runFlotilla, startUp, type Flotilla } from '../src/testing/flotilla.ts'
+import type { ReplicaView } from '../src/api/admin/schemas.ts'
+import { enginesOf, runFlotilla, startUp, type Flotilla } from '../src/testing/flotilla.ts'
 import { startNatsServer } from '../src/testing/nats-server.ts'
 import { createTestDatabase } from '../src/testing/postgres.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
@@ -17,11 +18,6 @@ const chat = (model: string, stream = true) => ({
 })
 const answers = async (up: Flotilla, model: string): Promise<boolean> =>
   (await fetch(`${up.url}/v1/chat/completions`, chat(model))).ok
-
-/** The engine processes that a running Flotilla has started. */
-function enginesOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
-}
 
 function refusesConnections(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
@@ -65,7 +61,7 @@ describe('flotilla up', () => {
 
   test('Ctrl-C stops everything: no process, no port and no temporary file is left', async () => {
     const up = await startUp()
-    const engines = enginesOf(up.pid)
+    const engines = enginesOf(up.data)
     expect(engines).toHaveLength(1)
     expect(JSON.parse(readFileSync(join(up.data, 'endpoint.json'), 'utf8'))).toMatchObject({ url: up.url })
     const { code, stderr } = await up.signal('SIGINT')
@@ -75,7 +71,16 @@ describe('flotilla up', () => {
     expect(await refusesConnections(up.bus)).toBe(true)
     expect(existsSync(up.readyFile)).toBe(false)
     expect(readdirSync(up.data).toSorted()).toEqual(
-      ['admin.key', 'cluster.secret', 'flotilla.db', 'frontend.id', 'join.token', 'lock', 'node.seed'].toSorted(),
+      [
+        'admin.key',
+        'cluster.secret',
+        'flotilla.db',
+        'frontend.id',
+        'join.token',
+        'lock',
+        'node.seed',
+        'worker',
+      ].toSorted(),
     )
     expect(stderr).not.toMatch(/"level":[456]0/)
   })
@@ -93,7 +98,7 @@ describe('flotilla up', () => {
     expect((await ended).code).toBe(0)
   })
 
-  test('after kill -9 nothing configured is lost, and no engine is left behind', async () => {
+  test('after kill -9 nothing configured is lost, and what ran goes on under the next run', async () => {
     const up = await startUp()
     const model = { name: 'org/mine #1', engine: 'sim', options: { ttft_ms: 0, tokens_per_s: 0 } }
     expect((await up.admin('POST', '/api/models', model)).status).toBe(200)
@@ -103,13 +108,14 @@ describe('flotilla up', () => {
     await until(() => answers(up, model.name))
     const key = readFileSync(join(up.data, 'admin.key'), 'utf8')
     const [nodeBefore] = (await up.admin('GET', '/api/nodes')).body as { id: string }[]
-    const engines = enginesOf(up.pid)
+    const engines = enginesOf(up.data)
     expect(engines).toHaveLength(2)
 
     await up.signal('SIGKILL')
-    await until(() => !engines.some(isAlive))
+    expect(engines.every(isAlive)).toBe(true)
     const again = await startUp({ data: up.data })
     await until(() => answers(again, model.name))
+    expect(new Set(enginesOf(up.data))).toEqual(new Set(engines))
     expect(await answers(again, 'sim')).toBe(true)
     expect((await again.admin('GET', '/api/models')).body).toMatchObject([model, { name: 'sim' }])
     expect(readFileSync(join(up.data, 'admin.key'), 'utf8')).toBe(key)
@@ -118,18 +124,18 @@ describe('flotilla up', () => {
 
   test('an engine that is killed is replaced by itself', async () => {
     const up = await startUp()
-    const [engine] = enginesOf(up.pid)
+    const [engine] = enginesOf(up.data)
     process.kill(engine!, 'SIGKILL')
-    await until(() => enginesOf(up.pid).some((pid) => pid !== engine))
+    await until(() => enginesOf(up.data).some((pid) => pid !== engine))
     await until(() => answers(up, 'sim'))
-    expect(enginesOf(up.pid)).not.toContain(engine)
+    expect(enginesOf(up.data)).not.toContain(engine)
   })
 
   test('when its own node is removed, it stops running replicas and goes on serving', async () => {
     const up = await startUp()
     const [node] = (await up.admin('GET', '/api/nodes')).body as { id: string }[]
     await up.admin('DELETE', `/api/nodes/${node!.id}`)
-    await until(() => enginesOf(up.pid).length === 0)
+    await until(() => enginesOf(up.data).length === 0)
     await until(() => up.stderr().includes('no longer a node of the cluster'))
     expect((await up.admin('GET', '/api/nodes')).body).toEqual([])
     expect((await up.signal('SIGTERM')).code).toBe(0)
@@ -140,25 +146,29 @@ describe('flotilla up', () => {
   test('a deleted rule stops its replica, and the model is then known but not ready', async () => {
     const up = await startUp()
     await up.admin('DELETE', '/api/nodes/scheduling/sim')
-    await until(() => enginesOf(up.pid).length === 0)
+    await until(() => enginesOf(up.data).length === 0)
     await until(async () => !(await answers(up, 'sim')))
     const response = await fetch(`${up.url}/v1/chat/completions`, chat('sim'))
     expect(response.status).toBe(503)
     await until(async () => ((await up.admin('GET', '/api/replicas')).body as unknown[]).length === 0)
   })
 
-  test('a model whose engine cannot start says why', async () => {
+  test('a model whose engine cannot start says why, and one whose engine is nowhere is not even tried', async () => {
     const up = await startUp()
-    await up.admin('POST', '/api/models', { name: 'broken', engine: 'warp' })
-    await up.admin('POST', '/api/nodes/scheduling', { model_name: 'broken', min_replicas: 1 })
-    await until(async () => JSON.stringify((await up.admin('GET', '/api/replicas')).body).includes('has no engine'))
-    expect((await up.admin('GET', '/api/replicas')).body).toContainEqual(
-      expect.objectContaining({
-        model_name: 'broken',
-        state: 'failed',
-        error: 'This node has no engine "warp". It has: sim.',
-      }),
-    )
+    const keep = (name: string) => up.admin('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: 1 })
+    await up.admin('POST', '/api/models', { name: 'broken', engine: 'sim', options: { nonsense: 1 } })
+    await up.admin('POST', '/api/models', { name: 'nowhere', engine: 'warp' })
+    await keep('broken')
+    await keep('nowhere')
+    const replicas = async () => (await up.admin('GET', '/api/replicas')).body as ReplicaView[]
+    const broken = async () => (await replicas()).find((replica) => replica.model_name === 'broken')
+    await until(async () => (await broken())?.state === 'failed')
+    expect(await broken()).toMatchObject({
+      error: expect.stringMatching(/^The engine exited with code 2\. Its last lines:\n.*nonsense/),
+      last_exit: { code: 2, signal: null, last_lines: [expect.stringContaining('nonsense')] },
+    })
+    await until(() => up.stderr().includes('engine (the node has no such engine)'))
+    expect((await replicas()).some((replica) => replica.model_name === 'nowhere')).toBe(false)
   })
 })
 

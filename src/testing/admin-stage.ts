@@ -3,13 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { TokenView } from '../api/admin/schemas.ts'
+import { formatAddress } from '../platform/address.ts'
+import { sendJson, startHttpServer, type Handler } from '../platform/http.ts'
+import { silentLogger } from '../platform/log.ts'
 import { openDatabase } from '../store/database.ts'
 import { anApplicant, ControlScene, type Applicant } from './control-scene.ts'
 import { tempFolder } from './temp-folder.ts'
 
-/** One approved node with a replica, one that is pending, a model and a rule, and a token besides the default one. */
+/**
+ * One approved node with a replica and a data port, one that is pending, a model and a rule, and a token besides the
+ * default one.
+ */
 export interface Stage {
   scene: ControlScene
+  /** What the data port of the first node does. */
+  dataPort: { handler: Handler }
+  /** Where the frontend keeps models. */
+  models: string
   thor: Applicant
   loki: Applicant
   tokenId: string
@@ -25,7 +35,7 @@ export async function aStage(): Promise<Stage> {
 /** For tests that change nothing. */
 export function sharedStage(): () => Stage {
   let folder: string
-  let stage: Stage
+  let stage: SetStage
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'flotilla-api-'))
     stage = await setStage(folder)
@@ -37,21 +47,38 @@ export function sharedStage(): () => Stage {
   return () => stage
 }
 
-async function strike({ scene }: Stage): Promise<void> {
+async function strike({ scene, endDataPort }: SetStage): Promise<void> {
   await scene.end()
+  await endDataPort()
   await scene.db.close()
 }
 
-async function setStage(folder: string): Promise<Stage> {
+interface SetStage extends Stage {
+  endDataPort: () => Promise<void>
+}
+
+async function setStage(folder: string): Promise<SetStage> {
   const db = await openDatabase({ file: join(folder, 'flotilla.db') })
-  const scene = await ControlScene.start(db)
+  const models = join(folder, 'models')
+  const scene = await ControlScene.start(db, { modelsFolder: models })
   const [thor, loki] = [anApplicant('thor'), anApplicant('loki')]
-  for (const node of [thor, loki]) await scene.register(node, { labels: { rack: '7' }, max_replicas_per_model: 2 })
+  const dataPort: Stage['dataPort'] = { handler: (_request, response) => sendJson(response, 200, []) }
+  const server = await startHttpServer({
+    listen: { host: '127.0.0.1', port: 0 },
+    purpose: 'a test',
+    flag: '--none',
+    handler: (request, response) => dataPort.handler(request, response),
+    log: silentLogger,
+  })
+  const address = formatAddress(server.address)
+  for (const node of [thor, loki]) {
+    await scene.register(node, { labels: { rack: '7' }, max_replicas_per_model: 2, address })
+  }
   await scene.admin('POST', `/api/nodes/${thor.nodeId}/approve`)
   await scene.wants(1)
   await scene.heartbeat(thor)
   await scene.turn()
   await scene.admin('PUT', `/api/nodes/${thor.nodeId}/labels`, { tier: 'gold' })
   const { body } = await scene.admin<TokenView>('POST', '/api/tokens', { name: 'extra' })
-  return { scene, thor, loki, tokenId: body.id }
+  return { scene, dataPort, models, thor, loki, tokenId: body.id, endDataPort: () => server.dispose(0) }
 }

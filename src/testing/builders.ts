@@ -1,3 +1,4 @@
+import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { Model, Node, Replica, Rule, World } from '../core/types.ts'
 
@@ -20,12 +21,13 @@ export function aNode(fields: Partial<Node> = {}): Node {
     saidGoodbye: false,
     nodeType: 'backend',
     maxReplicasPerModel: 1,
+    engines: { sim: null },
     ...fields,
   }
 }
 
 export function aModel(fields: Partial<Model> = {}): Model {
-  return { name: 'm', engine: 'sim', options: {}, revision: 'r1', ...fields }
+  return { name: 'm', engine: 'sim', source: null, options: {}, revision: 'r1', ...fields }
 }
 
 export function aRule(fields: Partial<Rule> = {}): Rule {
@@ -51,6 +53,40 @@ export function aReplica(fields: Partial<Replica> = {}): Replica {
 
 export function aWorld(fields: Partial<World> = {}): World {
   return { nowMs: 1000, nodes: [], models: [aModel()], rules: [aRule()], replicas: [], ...fields }
+}
+
+/** An engine that can run, as a worker tells of it. */
+export function anEngine(fields: Partial<ReportedEngineMessage> = {}): ReportedEngineMessage {
+  return {
+    name: 'sim',
+    source: 'built-in',
+    state: 'available',
+    reason: null,
+    version: null,
+    serves: ['/v1/chat/completions'],
+    operation: null,
+    ...fields,
+  }
+}
+
+/** A replica that serves, as a worker tells of it. */
+export function aReport(fields: Partial<ReportedReplicaMessage> = {}): ReportedReplicaMessage {
+  return {
+    id: fields.id ?? next('replica'),
+    model_name: 'm',
+    replica_index: 0,
+    generation: 1,
+    state: 'ready',
+    in_flight: 0,
+    progress: null,
+    exit: null,
+    ...fields,
+  }
+}
+
+/** A worker's first word: it has the simulated engine, and runs nothing. */
+export function aHeartbeat(fields: Partial<HeartbeatMessage> = {}): HeartbeatMessage {
+  return { boot_id: 'boot1', seq: 1, replicas: [], engines: [anEngine()], ...aMachine(), ...fields }
 }
 
 /** The hardware of a small machine without a GPU. */

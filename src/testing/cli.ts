@@ -1,15 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeView, ReplicaView, TokenView } from '../api/admin/schemas.ts'
-import { parseArguments } from '../cli/parse-arguments.ts'
-import { runClient } from '../cli/run-client.ts'
 import type { Terminal } from '../cli/terminal.ts'
-import { options, type OptionName } from '../config/options.ts'
-import { fromEnvironment } from '../config/sources.ts'
-import { toConfig } from '../config/to-config.ts'
 import type { Clock } from '../platform/clock.ts'
-import { AppError } from '../platform/errors.ts'
 import { bearerToken, readBody, sendJson } from '../platform/http.ts'
+import { runCommand, type Said } from './cli-command.ts'
 import { serve } from './http.ts'
 import { tempFolder } from './temp-folder.ts'
 
@@ -60,44 +55,14 @@ export async function aCluster(answers: Answers): Promise<FakeCluster> {
   return { url, data, calls }
 }
 
-export interface Said {
-  code: number
-  stdout: string
-  stderr: string
-}
-
 export interface Person {
   env?: Record<string, string>
   terminal?: Partial<Pick<Terminal, 'columns' | 'colour' | 'interactive' | 'ask' | 'interrupted'>>
 }
 
-/** Runs a command as the program does, up to the words for a failure and the exit code. */
-export async function flotilla(args: readonly string[], { env = {}, terminal = {} }: Person = {}): Promise<Said> {
-  const said: Said = { code: 0, stdout: '', stderr: '' }
-  const ears: Terminal = {
-    columns: 80,
-    colour: false,
-    interactive: false,
-    print: (text) => void (said.stdout += `${text}\n`),
-    note: (text) => void (said.stderr += `${text}\n`),
-    live: (text) => void (said.stderr += text === '' ? '' : `${text}\n`),
-    ask: () => Promise.reject(new Error('nobody was expected to be asked')),
-    interrupted: () => new AbortController().signal,
-    ...terminal,
-  }
-  try {
-    const invocation = parseArguments(args)
-    if (invocation.kind !== 'run') throw new Error(`not a command to run: ${args.join(' ')}`)
-    const environment = fromEnvironment(env, Object.keys(options) as OptionName[])
-    const { flags, command } = invocation
-    const config = toConfig({ flags, environment, file: undefined, env, command: command.name })
-    said.code = await runClient(invocation, config, ears, hurried)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    said.stderr += `${error.message}\n`
-    said.code = error.code === 'usage' ? 2 : 1
-  }
-  return said
+/** Runs a command to its end. */
+export function flotilla(args: readonly string[], person: Person = {}): Promise<Said> {
+  return runCommand(args, { ...person, clock: hurried }).ended
 }
 
 /** A clock on which nothing takes time. */
@@ -172,7 +137,9 @@ export function aReplicaView(fields: Partial<ReplicaView> = {}): ReplicaView {
     revision: 'x',
     state: 'ready',
     in_flight: 0,
+    progress: null,
     error: null,
+    last_exit: null,
     ...fields,
   }
 }

@@ -1,6 +1,5 @@
 import { PROTOCOL, type NodeRegistration, type NodeView, type Registered } from '../api/admin/schemas.ts'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
-import type { Hardware } from '../api/hardware.ts'
 import { signedText } from '../api/node-signature.ts'
 import { newSeed, publicKeyOf, sign } from '../bus/nkey.ts'
 import { adminApi } from '../control/admin-api.ts'
@@ -20,7 +19,8 @@ import type { Database } from '../store/database.ts'
 import { acquireLease, type HeldLease } from '../store/leases.ts'
 import { saveModel } from '../store/models.ts'
 import { saveRule } from '../store/rules.ts'
-import { aMachine } from './builders.ts'
+import { aHeartbeat } from './builders.ts'
+import { ScriptedWorker } from './scripted-worker.ts'
 
 export const ADMIN_KEY = 'admin'
 export const JOIN_TOKEN = 'join'
@@ -56,10 +56,12 @@ export class ControlScene {
   readonly deps: AdminDeps
   /** What the program around the API was asked for. */
   readonly asked: Asked
+  /** All workers on the bus. */
+  readonly worker: ScriptedWorker
   readonly #end: () => Promise<void>
 
   private constructor(
-    parts: Pick<ControlScene, 'db' | 'url' | 'feed' | 'lease' | 'deps' | 'asked'>,
+    parts: Pick<ControlScene, 'db' | 'url' | 'feed' | 'lease' | 'deps' | 'asked' | 'worker'>,
     end: () => Promise<void>,
   ) {
     this.db = parts.db
@@ -68,6 +70,7 @@ export class ControlScene {
     this.lease = parts.lease
     this.deps = parts.deps
     this.asked = parts.asked
+    this.worker = parts.worker
     this.#end = end
   }
 
@@ -77,11 +80,12 @@ export class ControlScene {
       approved: [],
       removed: [],
       credentials: [],
-      shutdowns: [],
       changes: 0,
       defaultToken: JOIN_TOKEN,
     }
-    const deps = { ...depsFor(db, feed, asked), ...options }
+    const worker = new ScriptedWorker()
+    const ending = new AbortController()
+    const deps = { ...depsFor(db, feed, asked, worker, ending.signal), ...options }
     await ensureDefaultToken(db, JOIN_TOKEN)
     const server = await startHttpServer({
       listen: { host: '127.0.0.1', port: 0 },
@@ -91,7 +95,8 @@ export class ControlScene {
       log: silentLogger,
     })
     const url = `http://${formatAddress(server.address)}`
-    return new ControlScene({ db, url, feed, lease: await lead(db, 'me'), deps, asked }, async () => {
+    return new ControlScene({ db, url, feed, lease: await lead(db, 'me'), deps, asked, worker }, async () => {
+      ending.abort()
       await feed.dispose()
       await server.dispose(0)
     })
@@ -135,10 +140,10 @@ export class ControlScene {
   async heartbeat(
     who: Applicant,
     replicas: HeartbeatMessage['replicas'] = [],
-    hardware: Partial<Hardware> = {},
+    facts: Partial<HeartbeatMessage> = {},
   ): Promise<HeartbeatOutcome | undefined> {
     who.seq += 1
-    const heartbeat = { boot_id: who.bootId, seq: who.seq, replicas, ...aMachine(hardware) }
+    const heartbeat = aHeartbeat({ boot_id: who.bootId, seq: who.seq, replicas, ...facts })
     const events = controlEvents(silentLogger)
     return (await takeHeartbeats(this.db, this.lease, events, [{ nodeId: who.nodeId, heartbeat }]))[0]
   }
@@ -164,7 +169,7 @@ export class ControlScene {
   /** A model `m` and a rule that wants so many replicas of it. */
   async wants(minReplicas: number): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await saveModel(tx, toModel({ name: 'm', engine: 'sim', options: {} }))
+      await saveModel(tx, toModel({ name: 'm', engine: 'sim', source: null, options: {} }))
       await saveRule(tx, { modelName: 'm', minReplicas, maxReplicas: 0 })
     })
   }
@@ -174,17 +179,24 @@ interface Asked {
   approved: string[]
   removed: string[]
   credentials: string[]
-  shutdowns: string[]
   changes: number
   defaultToken: string
 }
 
-function depsFor(db: Database, events: EventFeed, asked: Asked): AdminDeps {
+function depsFor(
+  db: Database,
+  events: EventFeed,
+  asked: Asked,
+  worker: ScriptedWorker,
+  ending: AbortSignal,
+): AdminDeps {
   return {
     db,
     events,
     log: silentLogger,
-    nowMs: () => Date.now(),
+    clock: systemClock,
+    ending,
+    modelsFolder: '/nowhere',
     adminKey: ADMIN_KEY,
     clusterSecret: 'secret',
     heartbeatPeriodMs: 5000,
@@ -199,12 +211,7 @@ function depsFor(db: Database, events: EventFeed, asked: Asked): AdminDeps {
     defaultToken: () => asked.defaultToken,
     replaceDefaultToken: (token) => void (asked.defaultToken = token),
     onChange: () => void (asked.changes += 1),
-    bus: {
-      async request(name, _message, { nodeId }) {
-        asked.shutdowns.push(`${name} ${nodeId}`)
-        return {} as never
-      },
-    },
+    bus: worker,
   }
 }
 
@@ -227,7 +234,6 @@ export function aRegistration(who: Applicant, fields: Partial<NodeRegistration> 
     vram_budget: null,
     labels: {},
     auto_labels: {},
-    engines: ['sim'],
     signed_at: Date.now(),
     ...fields,
   }

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { tempFolder } from './temp-folder.ts'
-import { until } from './until.ts'
+import { isAlive, until } from './until.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -35,6 +35,18 @@ export interface Flotilla {
 export async function runFlotilla(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   const program = start(args, env)
   return program.ended
+}
+
+/** Runs the program on and on, as `logs -f` does. */
+export function startCommand(args: string[]): { stdout(): string; signal(signal: NodeJS.Signals): Promise<Ended> } {
+  const program = start(args, {})
+  return {
+    stdout: () => program.stdout(),
+    signal(signal) {
+      process.kill(-program.child.pid!, signal)
+      return program.ended
+    },
+  }
 }
 
 export interface StartOptions {
@@ -128,6 +140,17 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   }
 }
 
+/** The engine processes that the worker with this data folder has written down, and that run. */
+export function enginesOf(data: string): number[] {
+  const folder = join(data, 'worker', 'replicas')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .map((name) => join(folder, name, 'identity'))
+    .filter((file) => existsSync(file))
+    .map((file) => Number(readFileSync(file, 'utf8').split('\n', 1)[0]))
+    .filter((pid) => pid > 1 && isAlive(pid))
+}
+
 interface Program {
   child: ChildProcess
   ended: Promise<Ended>
@@ -150,6 +173,9 @@ function start(args: string[], env: Record<string, string>): Program {
   onTestFinished(async () => {
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
     await ended
+    // A worker that was killed leaves its engines to the next one; after the test there is none.
+    const data = args[args.indexOf('--data') + 1]
+    for (const pid of data === undefined ? [] : enginesOf(data)) process.kill(-pid, 'SIGKILL')
   })
   return { child, ended, stdout: () => output.stdout, stderr: () => output.stderr }
 }

@@ -1,0 +1,56 @@
+import { parseArguments } from '../cli/parse-arguments.ts'
+import { runClient } from '../cli/run-client.ts'
+import type { Terminal } from '../cli/terminal.ts'
+import { options, type OptionName } from '../config/options.ts'
+import { fromEnvironment } from '../config/sources.ts'
+import { toConfig } from '../config/to-config.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+
+export interface Said {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+interface Surroundings {
+  clock: Clock
+  env?: Record<string, string>
+  terminal?: Partial<Terminal>
+}
+
+/** Runs a command as the program does, up to the words for a failure and the exit code. `said` grows until it ends. */
+export function runCommand(args: readonly string[], around: Surroundings): { said: Said; ended: Promise<Said> } {
+  const said: Said = { code: 0, stdout: '', stderr: '' }
+  return { said, ended: run(args, around, said) }
+}
+
+async function run(args: readonly string[], { clock, env = {}, terminal }: Surroundings, said: Said): Promise<Said> {
+  try {
+    const invocation = parseArguments(args)
+    if (invocation.kind !== 'run') throw new Error(`not a command to run: ${args.join(' ')}`)
+    const environment = fromEnvironment(env, Object.keys(options) as OptionName[])
+    const { flags, command } = invocation
+    const config = toConfig({ flags, environment, file: undefined, env, command: command.name })
+    said.code = await runClient(invocation, config, { ...ears(said), ...terminal }, clock)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    said.stderr += `${error.message}\n`
+    said.code = error.code === 'usage' ? 2 : 1
+  }
+  return said
+}
+
+/** A terminal that nobody sits at. */
+function ears(said: Said): Terminal {
+  return {
+    columns: 80,
+    colour: false,
+    interactive: false,
+    print: (text) => void (said.stdout += `${text}\n`),
+    note: (text) => void (said.stderr += `${text}\n`),
+    live: (text) => void (said.stderr += text === '' ? '' : `${text}\n`),
+    ask: () => Promise.reject(new Error('nobody was expected to be asked')),
+    interrupted: () => new AbortController().signal,
+  }
+}

@@ -1,0 +1,48 @@
+import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
+import type { Bus } from '../bus/bus.ts'
+import { AppError } from '../platform/errors.ts'
+import { anEngine } from './builders.ts'
+
+type Script = { [N in RequestName]?: (message: MessageOf<N>, nodeId: string) => ReplyOf<N> | Promise<ReplyOf<N>> }
+
+/** Workers on the bus that do as a test says; what is not in the script finds nobody. */
+export class ScriptedWorker implements Pick<Bus, 'request'> {
+  script: Script = { ...polite }
+  readonly asked: { name: RequestName; message: unknown; nodeId: string; timeoutMs: number }[] = []
+
+  async request<N extends RequestName>(
+    name: N,
+    message: MessageOf<N>,
+    { nodeId = '', timeoutMs }: { nodeId?: string; timeoutMs: number },
+  ): Promise<ReplyOf<N>> {
+    this.asked.push({ name, message, nodeId, timeoutMs })
+    const reply = this.script[name] as ((message: MessageOf<N>, nodeId: string) => ReplyOf<N>) | undefined
+    if (reply) return reply(message, nodeId)
+    throw new AppError('unavailable', `No answer on the bus to ${name}: nobody is listening.`)
+  }
+
+  /** As after the worker has been killed. */
+  leave(): void {
+    this.script = {}
+  }
+
+  /** The messages of one kind, in order. */
+  told<N extends RequestName>(name: N): MessageOf<N>[] {
+    return this.asked.flatMap((one) => (one.name === name ? [one.message as MessageOf<N>] : []))
+  }
+}
+
+/** Has no replicas, accepts what it is told and has two files to delete. */
+const polite: Script = {
+  replicaStop: () => ({ replicas: [] }),
+  engineInstall: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'install', id) }),
+  engineUpgrade: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'upgrade', id) }),
+  engineDelete: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'delete', id) }),
+  modelDelete: () => ({ files: 2, freed_bytes: 1000 }),
+  nodeShutdown: () => ({}),
+}
+
+function underWay(name: string, kind: 'install' | 'upgrade' | 'delete', id: string) {
+  const operation = { id, kind, state: 'running' as const, error: null, stopped: [], progress: null }
+  return anEngine({ name, operation })
+}
