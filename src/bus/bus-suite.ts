@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { permissionsFor, type BusRole } from '../api/bus/subjects.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
-import { aMachine } from '../testing/builders.ts'
+import { aHeartbeat } from '../testing/builders.ts'
 import { until } from '../testing/until.ts'
 import type { BrokerUser } from './broker/broker.ts'
 import { connectBus, type Bus } from './bus.ts'
@@ -13,8 +13,8 @@ export type StartBus = (
   port?: number,
 ) => Promise<{ url: string; port: number; stop: () => Promise<void> }>
 
-const aHeartbeat = { boot_id: 'b', seq: 1, replicas: [], ...aMachine() }
-const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', options: {} }
+const beat = aHeartbeat()
+const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', source: null, options: {} }
 const second = { timeoutMs: 2000 }
 
 /** The bus as the roles use it, with the users and rights they have in production. */
@@ -49,7 +49,7 @@ export function describeBus(name: string, startServer: StartBus): void {
       const heard: [number, string][] = []
       control.subscribe('heartbeat', ({ seq }, nodeId) => void heard.push([seq, nodeId]))
       await until(() => {
-        node.publish('heartbeat', aHeartbeat, 'node1')
+        node.publish('heartbeat', beat, 'node1')
         return heard.length > 0
       })
       expect(heard[0]).toEqual([1, 'node1'])
@@ -69,7 +69,9 @@ export function describeBus(name: string, startServer: StartBus): void {
       expect(await control.request('replicaStart', aStart, { nodeId: 'node1', ...second })).toEqual({
         known_from_seq: 4,
       })
-      const stop = control.request('replicaStop', { id: 'r', generation: 1 }, { nodeId: 'node1', ...second })
+      const target = { what: 'replica', id: 'r', generation: 1 } as const
+      const command = { target, force: false, wait_ms: 0 }
+      const stop = control.request('replicaStop', command, { nodeId: 'node1', ...second })
       await expect(stop).rejects.toMatchObject({ code: 'conflict', message: 'too late' })
     })
 
@@ -100,8 +102,8 @@ export function describeBus(name: string, startServer: StartBus): void {
         code: 'bad_request',
       })
       await until(() => {
-        node.publish('heartbeat', { ...aHeartbeat, seq: -1 }, 'node1')
-        node.publish('heartbeat', { ...aHeartbeat, seq: 7 }, 'node1')
+        node.publish('heartbeat', { ...beat, seq: -1 }, 'node1')
+        node.publish('heartbeat', { ...beat, seq: 7 }, 'node1')
         return heard.length > 0
       })
       expect(heard).not.toContain(-1)
@@ -116,8 +118,8 @@ export function describeBus(name: string, startServer: StartBus): void {
       node2.respond('replicaStart', async () => ({ known_from_seq: (stolen += 1) }), 'node1')
       node1.respond('replicaStart', async () => ({ known_from_seq: 9 }), 'node1')
       await until(() => {
-        node2.publish('heartbeat', aHeartbeat, 'node1')
-        node2.publish('heartbeat', aHeartbeat, 'node2')
+        node2.publish('heartbeat', beat, 'node1')
+        node2.publish('heartbeat', beat, 'node2')
         return heard.length >= 3
       })
       expect(heard).not.toContain('node1')
@@ -143,7 +145,7 @@ export function describeBus(name: string, startServer: StartBus): void {
       onTestFinished(() => again.stop())
       await until(() => control.isConnected() && node.isConnected())
       await until(() => {
-        node.publish('heartbeat', aHeartbeat, 'node1')
+        node.publish('heartbeat', beat, 'node1')
         return heard > 0
       })
       expect(reconnects).toBe(1)

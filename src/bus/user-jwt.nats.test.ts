@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { inboxPrefix, permissionsFor, type BusRole } from '../api/bus/subjects.ts'
 import { silentLogger } from '../platform/log.ts'
-import { aMachine } from '../testing/builders.ts'
+import { aHeartbeat } from '../testing/builders.ts'
 import { natsAccounts } from '../testing/nats-accounts.ts'
 import { startNatsServer } from '../testing/nats-server.ts'
 import { until } from '../testing/until.ts'
@@ -10,8 +10,8 @@ import { connectNats } from './connect.ts'
 import { newSeed, publicKeyOf } from './nkey.ts'
 import { mintUserJwt } from './user-jwt.ts'
 
-const aHeartbeat = { boot_id: 'b', seq: 1, replicas: [], ...aMachine() }
-const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', options: {} }
+const beat = aHeartbeat()
+const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', source: null, options: {} }
 const second = { timeoutMs: 2000 }
 
 async function aServer() {
@@ -48,7 +48,7 @@ describe('users of a NATS server with accounts', () => {
     control.subscribe('heartbeat', (_, nodeId) => void heard.push(nodeId))
     node.respond('replicaStart', async () => ({ known_from_seq: 4 }), 'n1')
     await until(() => {
-      node.publish('heartbeat', aHeartbeat, 'n1')
+      node.publish('heartbeat', beat, 'n1')
       return heard.length > 0
     })
     await until(() => answered(control, 'n1'))
@@ -66,8 +66,8 @@ describe('users of a NATS server with accounts', () => {
     a.respond('replicaStart', async () => ({ known_from_seq: (stolen += 1) }), 'b')
     b.respond('replicaStart', async () => ({ known_from_seq: 9 }), 'b')
     await until(() => {
-      a.publish('heartbeat', aHeartbeat, 'b')
-      a.publish('heartbeat', aHeartbeat, 'a')
+      a.publish('heartbeat', beat, 'b')
+      a.publish('heartbeat', beat, 'a')
       return heard.length >= 3
     })
     await until(() => answered(control, 'b'))
