@@ -168,7 +168,8 @@ export function enginesBelow(folder: string): number[] {
     .filter((pid) => {
       try {
         const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        return args.includes(`100000.${mark}`) && isAlive(pid)
+        // The shell that waits for the word to become the engine is none yet.
+        return args.includes(`100000.${mark}`) && !args.includes('flotilla-engine') && isAlive(pid)
       } catch {
         return false
       }
