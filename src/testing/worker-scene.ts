@@ -37,7 +37,7 @@ export interface SceneOptions {
  */
 const lightEngines = (mark: string): string => `
 - name: slow
-  command: [sh, -c, 'echo loading; until [ -e "$1" ]; do sleep 0.05; done; echo up; exec sleep 100000.${mark}', slow, '{{flag}}', '100000.${mark}']
+  command: [sh, -c, 'echo loading; until [ -e "$1" ]; do sleep 0.05; done; echo up; exec sleep "$2"', slow, '{{flag}}', '100000.${mark}']
   options: none
   model: none
   ready: { log: ^up }
@@ -49,20 +49,20 @@ const lightEngines = (mark: string): string => `
   ready: { log: ^up }
   listens: elsewhere
 - name: light
-  command: [sh, -c, 'echo up; exec sleep 100000.${mark}']
+  command: [sh, -c, 'echo up; exec sleep "$1"', light, '100000.${mark}']
   options: none
   model: none
   ready: { log: ^up }
   listens: elsewhere
 - name: stubborn
-  command: [sh, -c, 'trap "" TERM; echo up; while :; do sleep 100000.${mark}; done']
+  command: [sh, -c, 'trap "" TERM; echo up; while :; do sleep 1000; done', stubborn, '100000.${mark}']
   options: none
   model: none
   ready: { log: ^up }
   listens: elsewhere
   stop: { kill_after_s: 0.2 }
 - name: never
-  command: [sh, -c, 'echo I am trying; exec sleep 100000.${mark}']
+  command: [sh, -c, 'echo I am trying; exec sleep "$1"', never, '100000.${mark}']
   options: none
   model: none
   ready: { log: ^up }
