@@ -21,6 +21,10 @@ export interface Node {
   nodeType: NodeType
   /** Slots for each model: what an admin set, else what the worker declared. */
   maxReplicasPerModel: number
+  /** Effective: what an admin set wins over the worker's word, that over what follows from the hardware. */
+  labels: Readonly<Record<string, string>>
+  /** Free VRAM of all its devices when it last said; null when it has none or has not said. */
+  availableVram: number | null
   /** Why each engine that the node knows cannot run on it; null when it can. */
   engines: Readonly<Record<string, string | null>>
 }
@@ -37,8 +41,15 @@ export interface Model {
 
 export type ModelOptions = Readonly<Record<string, string | number | boolean>>
 
+/** How a request finds its replica. */
+export const routePolicies = ['least_loaded', 'round_robin', 'session'] as const
+export type RoutePolicy = (typeof routePolicies)[number]
+
 export interface Rule {
   modelName: string
+  /** Labels that a node must have, all of them; none means any node. */
+  nodeSelector: Readonly<Record<string, string>>
+  routePolicy: RoutePolicy
   minReplicas: number
   /** 0 = no cap. */
   maxReplicas: number

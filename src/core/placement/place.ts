@@ -1,8 +1,11 @@
-import type { Node, Replica } from '../types.ts'
+import type { Node, Replica, Rule } from '../types.ts'
+import { mismatchOf } from './selector.ts'
 
 export interface Need {
   modelName: string
   engine: string
+  /** Labels that the node must have, all of them. */
+  selector: Rule['nodeSelector']
   /** Nodes where this model failed to start lately, and how long they are left alone: not taken while others are there. */
   failing?: ReadonlyMap<string, string>
 }
@@ -11,7 +14,7 @@ export interface Need {
 export interface Refusal {
   nodeId: string
   nodeName: string
-  filter: 'approved' | 'backend' | 'active' | 'online' | 'engine' | 'slot' | 'failing'
+  filter: 'approved' | 'backend' | 'active' | 'online' | 'selector' | 'engine' | 'slot' | 'failing'
   needed: string | number
   available: string | number
 }
@@ -42,7 +45,7 @@ function isBetter(a: { node: Node; load: number }, b: { node: Node; load: number
   return a.load === b.load ? a.node.name < b.node.name : a.load < b.load
 }
 
-function refuse(node: Node, { engine, failing: lately }: Need, replicaIndex: number): Refusal | undefined {
+function refuse(node: Node, { engine, selector, failing: lately }: Need, replicaIndex: number): Refusal | undefined {
   const refusal = (filter: Refusal['filter'], needed: string | number, available: string | number): Refusal => ({
     nodeId: node.id,
     nodeName: node.name,
@@ -54,6 +57,8 @@ function refuse(node: Node, { engine, failing: lately }: Need, replicaIndex: num
   if (node.nodeType !== 'backend') return refusal('backend', 'backend', node.nodeType)
   if (node.desired !== 'active') return refusal('active', 'active', node.desired)
   if (node.liveness !== 'online') return refusal('online', 'online', node.liveness)
+  const mismatch = mismatchOf(selector, node.labels)
+  if (mismatch) return refusal('selector', mismatch.needed, mismatch.available)
   const whyNot = Object.hasOwn(node.engines, engine) ? node.engines[engine]! : 'the node has no such engine'
   if (whyNot !== null) return refusal('engine', engine, whyNot)
   const failing = lately?.get(node.id)

@@ -1,3 +1,4 @@
+import { mismatchOf } from '../placement/selector.ts'
 import type { World } from '../types.ts'
 import type { Plan } from './reconcile.ts'
 
@@ -9,6 +10,7 @@ export function checkPlan(world: World, plan: Plan): string[] {
   const problems: string[] = []
   const nodes = new Map(world.nodes.map((node) => [node.id, node]))
   const engines = new Map(world.models.map(({ name, engine }) => [name, engine]))
+  const selectors = new Map(world.rules.map(({ modelName, nodeSelector }) => [modelName, nodeSelector]))
   const forgotten = new Set(plan.steps.flatMap((step) => (step.kind === 'forget' ? [step.replica] : [])))
   const taken = new Set<string>()
   for (const replica of world.replicas) {
@@ -28,6 +30,8 @@ export function checkPlan(world: World, plan: Plan): string[] {
     const engine = engines.get(step.modelName)
     if (node && engine !== undefined && node.engines[engine] !== null)
       problems.push(`${slot}: the node cannot run ${engine}`)
+    const mismatch = node && mismatchOf(selectors.get(step.modelName) ?? {}, node.labels)
+    if (mismatch) problems.push(`${slot}: the rule asks for ${mismatch.needed}, the node has ${mismatch.available}`)
     if (taken.has(slot)) problems.push(`${slot}: the slot is taken`)
     taken.add(slot)
   }

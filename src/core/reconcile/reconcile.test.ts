@@ -144,6 +144,8 @@ describe('what went wrong', () => {
 })
 
 describe('from any world', () => {
+  const labelled = (tier: string | undefined) => (tier === undefined ? {} : { tier })
+
   const arbitraryWorld: fc.Arbitrary<World> = fc
     .record({
       nodes: fc.array(
@@ -152,13 +154,19 @@ describe('from any world', () => {
           draining: fc.boolean(),
           liveness: fc.constantFrom('online' as const, 'unreachable' as const, 'offline' as const),
           slots: fc.integer({ min: 1, max: 3 }),
+          tier: fc.constantFrom('fast', 'slow', undefined),
           engines: fc.constantFrom({ sim: null }, { sim: 'no program' }, {}),
         }),
         { maxLength: 4 },
       ),
-      rules: fc.array(fc.record({ min: fc.integer({ min: 0, max: 5 }), cap: fc.integer({ min: 0, max: 6 }) }), {
-        maxLength: 3,
-      }),
+      rules: fc.array(
+        fc.record({
+          min: fc.integer({ min: 0, max: 5 }),
+          cap: fc.integer({ min: 0, max: 6 }),
+          tier: fc.constantFrom('fast', undefined),
+        }),
+        { maxLength: 3 },
+      ),
       replicas: fc.array(
         fc.record({
           node: fc.nat({ max: 3 }),
@@ -193,19 +201,25 @@ describe('from any world', () => {
         slots.set(`${node} ${model} ${index}`, aReplica({ ...fields, retryAtMs: state === 'failed' ? 500 : null }))
       }
       return aWorld({
-        nodes: nodes.map(({ approved, draining, liveness, slots, engines }, i) =>
+        nodes: nodes.map(({ approved, draining, liveness, slots, tier, engines }, i) =>
           aNode({
             id: `n${i}`,
             approved,
             desired: draining ? 'draining' : 'active',
             liveness,
             maxReplicasPerModel: slots,
+            labels: labelled(tier),
             engines,
           }),
         ),
         models: rules.map((_, i) => aModel({ name: `m${i}` })),
-        rules: rules.map(({ min, cap }, i) =>
-          aRule({ modelName: `m${i}`, minReplicas: min, maxReplicas: cap === 0 ? 0 : Math.max(min, cap) }),
+        rules: rules.map(({ min, cap, tier }, i) =>
+          aRule({
+            modelName: `m${i}`,
+            minReplicas: min,
+            maxReplicas: cap === 0 ? 0 : Math.max(min, cap),
+            nodeSelector: labelled(tier),
+          }),
         ),
         replicas: [...slots.values()],
       })
@@ -237,7 +251,11 @@ describe('from any world', () => {
         const last = reconcile(world)
         expect(last.steps).toEqual([])
         for (const rule of world.rules) {
-          const active = new Set(world.nodes.filter((node) => node.desired === 'active').map((node) => node.id))
+          const serving = world.nodes.filter(
+            ({ desired, labels }) =>
+              desired === 'active' && [undefined, labels['tier']].includes(rule.nodeSelector['tier']),
+          )
+          const active = new Set(serving.map((node) => node.id))
           const running = world.replicas.filter(
             (replica) => replica.modelName === rule.modelName && active.has(replica.nodeId),
           ).length
@@ -273,4 +291,8 @@ test('a plan that breaks an invariant is refused with the reason', () => {
   expect(checkPlan(taken, { steps: [step], unmet: [], frozen: [] })).toEqual(['n1/m#0: the slot is taken'])
   const bare = aWorld({ nodes: [aNode({ id: 'n1', engines: {} })] })
   expect(checkPlan(bare, { steps: [step], unmet: [], frozen: [] })).toEqual(['n1/m#0: the node cannot run sim'])
+  const other = aWorld({ nodes: [aNode({ id: 'n1' })], rules: [aRule({ nodeSelector: { tier: 'fast' } })] })
+  expect(checkPlan(other, { steps: [step], unmet: [], frozen: [] })).toEqual([
+    'n1/m#0: the rule asks for tier=fast, the node has no label tier',
+  ])
 })

@@ -1,6 +1,7 @@
 import { isEnding } from '../lifecycle/states.ts'
 import { massLoss } from '../nodes/mass-loss.ts'
-import { place, type Refusal } from '../placement/place.ts'
+import { place, type Need, type Refusal } from '../placement/place.ts'
+import { mismatchOf } from '../placement/selector.ts'
 import type { Model, Node, Replica, Rule, World } from '../types.ts'
 
 export type Step =
@@ -15,7 +16,7 @@ export type Step =
       failures: number
     }
   /** Drain and stop a replica that is no longer wanted. */
-  | { kind: 'stop'; replica: Replica; why: 'no model' | 'no rule' | 'old revision' | 'surplus' }
+  | { kind: 'stop'; replica: Replica; why: 'no model' | 'no rule' | 'old revision' | 'surplus' | 'selector' }
   /** Give up a row that has no process: its node is gone, or its start failed. */
   | { kind: 'forget'; replica: Replica; why: 'node offline' | 'failed' }
 
@@ -32,7 +33,7 @@ export function reconcile(world: World): Plan {
   const plan: Plan = { steps: [], unmet: [], frozen: massLoss(world.nodes) }
   const gone = world.nodes.filter((node) => node.liveness === 'offline' && !plan.frozen.includes(node))
   const offline = new Set(gone.map((node) => node.id))
-  const draining = new Set(world.nodes.filter((node) => node.desired === 'draining').map((node) => node.id))
+  const nodes = new Map(world.nodes.map((node) => [node.id, node]))
   const rules = new Map(world.rules.map((rule) => [rule.modelName, rule]))
   const models = new Map(world.models.map((model) => [model.name, model]))
 
@@ -40,12 +41,12 @@ export function reconcile(world: World): Plan {
   const held = new Set(world.replicas)
   for (const modelName of [...names].toSorted()) {
     const mine = world.replicas.filter((replica) => replica.modelName === modelName)
-    const sets = sortOut(mine, models.get(modelName), rules.get(modelName), { offline, draining })
+    const [model, rule] = [models.get(modelName), rules.get(modelName)]
+    const sets = sortOut(mine, model, rule, { offline, nodes })
     for (const replica of sets.lost) forget(plan, held, replica, 'node offline')
     for (const replica of sets.done) forget(plan, held, replica, 'failed')
     for (const { replica, why } of sets.unwanted) plan.steps.push({ kind: 'stop', replica, why })
-    const model = models.get(modelName)
-    if (model) startMissing(plan, world, held, model, sets)
+    if (model && rule) startMissing(plan, world, held, { model, selector: rule.nodeSelector }, sets)
   }
   return plan
 }
@@ -68,10 +69,12 @@ function sortOut(
   mine: readonly Replica[],
   model: Model | undefined,
   rule: Rule | undefined,
-  { offline, draining }: { offline: ReadonlySet<string>; draining: ReadonlySet<string> },
+  { offline, nodes }: { offline: ReadonlySet<string>; nodes: ReadonlyMap<string, Node> },
 ): Sets {
+  const misplaced: Replica[] = []
   const sets: Sets = { keep: [], lost: [], unwanted: [], failed: [], done: [], missing: 0 }
   for (const replica of mine) {
+    const node = nodes.get(replica.nodeId)
     if (offline.has(replica.nodeId)) sets.lost.push(replica)
     else if (isEnding(replica.state)) continue
     else if (replica.state === 'failed') {
@@ -81,8 +84,9 @@ function sortOut(
     } else if (!model) sets.unwanted.push({ replica, why: 'no model' })
     else if (!rule) sets.unwanted.push({ replica, why: 'no rule' })
     else if (replica.revision !== model.revision) sets.unwanted.push({ replica, why: 'old revision' })
+    else if (node && mismatchOf(rule.nodeSelector, node.labels)) misplaced.push(replica)
     // It stays and finishes what it has, in case the node is resumed; but it serves nobody new, so it is replaced.
-    else if (!draining.has(replica.nodeId)) sets.keep.push(replica)
+    else if (node?.desired !== 'draining') sets.keep.push(replica)
   }
   if (!model || !rule) return sets
   // Highest index first, so that the replicas left are the ones a person expects: #0, #1, …
@@ -93,18 +97,28 @@ function sortOut(
   sets.missing = Math.max(0, rule.minReplicas - sets.keep.length)
   // Only when enough are ready, not merely on the way: else two bad nodes would be tried in turn without any wait.
   const ready = sets.keep.filter((replica) => replica.state === 'ready').length
-  if (ready >= rule.minReplicas) sets.done.push(...sets.failed.splice(0))
+  if (ready < rule.minReplicas) return sets
+  sets.done.push(...sets.failed.splice(0))
+  // Until then a misplaced one serves nobody, but a label that was changed by mistake can still be put back.
+  for (const replica of misplaced) sets.unwanted.push({ replica, why: 'selector' })
   return sets
 }
 
+interface Wanted {
+  model: Model
+  selector: Rule['nodeSelector']
+}
+
 /** Other nodes first; a node where the model failed to start is tried again when its wait is over and no other is left. */
-function startMissing(plan: Plan, world: World, held: Set<Replica>, model: Model, sets: Sets): void {
+function startMissing(plan: Plan, world: World, held: Set<Replica>, wanted: Wanted, sets: Sets): void {
+  const { model, selector } = wanted
+  const need = { modelName: model.name, engine: model.engine, selector }
   const failing = new Map(sets.failed.map((replica) => [replica.nodeId, describeWait(replica, world.nowMs)]))
   const due = sets.failed
-    .filter((replica) => (replica.retryAtMs ?? 0) <= world.nowMs && mayRetry(world, replica, model.engine))
+    .filter((replica) => (replica.retryAtMs ?? 0) <= world.nowMs && mayRetry(world, replica, need))
     .toSorted((a, b) => (a.retryAtMs ?? 0) - (b.retryAtMs ?? 0))
   for (let missing = sets.missing; missing > 0; missing -= 1) {
-    const placement = place({ modelName: model.name, engine: model.engine, failing }, world.nodes, [...held])
+    const placement = place({ ...need, failing }, world.nodes, [...held])
     const before = placement.ok ? undefined : due.shift()
     if (before) forget(plan, held, before, 'failed')
     const slot = placement.ok ? placement : before
@@ -124,13 +138,9 @@ function startMissing(plan: Plan, world: World, held: Set<Replica>, model: Model
 }
 
 /** The node may have changed since: whatever else would refuse it, refuses it again. */
-function mayRetry(world: World, replica: Replica, engine: string): boolean {
+function mayRetry(world: World, replica: Replica, need: Need): boolean {
   const node = world.nodes.find(({ id }) => id === replica.nodeId)
-  return (
-    node !== undefined &&
-    place({ modelName: replica.modelName, engine }, [node], []).ok &&
-    replica.replicaIndex < node.maxReplicasPerModel
-  )
+  return node !== undefined && place(need, [node], []).ok && replica.replicaIndex < node.maxReplicasPerModel
 }
 
 function describeWait({ failures, retryAtMs }: Replica, nowMs: number): string {
