@@ -3,9 +3,10 @@ import { permissionsFor, type BusRole } from '../api/bus/subjects.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
 import { aHeartbeat } from '../testing/builders.ts'
+import { aDecision } from '../testing/decision.ts'
 import { until } from '../testing/until.ts'
 import type { BrokerUser } from './broker/broker.ts'
-import { connectBus, type Bus } from './bus.ts'
+import { connectBus, NobodyListensError, type Bus } from './bus.ts'
 import { newSeed, publicKeyOf } from './nkey.ts'
 
 export type StartBus = (
@@ -79,10 +80,37 @@ export function describeBus(name: string, startServer: StartBus): void {
       const { join } = await aBus()
       const control = await join('control')
       const request = control.request('replicaStart', aStart, { nodeId: 'node1', timeoutMs: 60_000 })
+      await expect(request).rejects.toBeInstanceOf(NobodyListensError)
       await expect(request).rejects.toMatchObject({
         code: 'unavailable',
         message: expect.stringContaining('nobody is listening'),
       })
+    })
+
+    test('of several who hear a request, the one that knows answers; when none does it is silence, not absence', async () => {
+      const { join } = await aBus()
+      const control = await join('control')
+      const gateways = [await join('gateway'), await join('gateway'), await join('gateway')]
+      const asked = [0, 0, 0]
+      for (const [i, gateway] of gateways.entries()) {
+        gateway.respond('why', async ({ request_id: id }) => {
+          asked[i]! += 1
+          return id === `of ${i}` ? { decision: aDecision({ request_id: id }) } : undefined
+        })
+      }
+      await until(() =>
+        control.request('why', { request_id: 'of 2' }, { timeoutMs: 200 }).then(
+          () => asked.every((times) => times > 0),
+          () => false,
+        ),
+      )
+      for (const id of ['of 0', 'of 1', 'of 2']) {
+        const { decision } = await control.request('why', { request_id: id }, second)
+        expect(decision.request_id).toBe(id)
+      }
+      const unknown = control.request('why', { request_id: 'of 9' }, { timeoutMs: 100 })
+      await expect(unknown).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(unknown).rejects.not.toBeInstanceOf(NobodyListensError)
     })
 
     test('a message that does not fit its schema is dropped, and a request told so', async () => {

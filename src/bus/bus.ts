@@ -29,7 +29,7 @@ export interface Bus {
     handler: (message: MessageOf<N>, nodeId: string) => void,
     nodeId?: string,
   ): void
-  /** Rejects with AppError `unavailable` when nobody answers, or with the code the other side gave. */
+  /** Rejects with AppError `unavailable` when nobody answers (in time, or at all), or with the code the other side gave. */
   request<N extends RequestName>(name: N, message: MessageOf<N>, options: RequestOptions): Promise<ReplyOf<N>>
   /** Answers requests. Answering `undefined` stays silent: another process is the one to answer. */
   respond<N extends RequestName>(name: N, handler: Responder<N>, nodeId?: string): void
@@ -38,6 +38,13 @@ export interface Bus {
   /** The server does not let us in, or no longer: asking again with the same credentials is of little use. */
   isRefused(): boolean
   dispose(): Promise<void>
+}
+
+/** There is nobody who could have answered; without it somebody was asked and kept silent. */
+export class NobodyListensError extends AppError {
+  constructor(subject: string, cause?: unknown) {
+    super('unavailable', `No answer on the bus to ${subject}: nobody is listening.`, { cause })
+  }
 }
 
 export interface RequestOptions {
@@ -138,9 +145,8 @@ async function sendRequest(
   try {
     return await connection.request(subject, payload, { timeout: timeoutMs })
   } catch (error) {
-    const nobody = error instanceof RequestError && error.isNoResponders()
-    const why = nobody ? 'nobody is listening' : messageOf(error)
-    throw new AppError('unavailable', `No answer on the bus to ${subject}: ${why}.`, { cause: error })
+    if (error instanceof RequestError && error.isNoResponders()) throw new NobodyListensError(subject, error)
+    throw new AppError('unavailable', `No answer on the bus to ${subject}: ${messageOf(error)}.`, { cause: error })
   }
 }
 

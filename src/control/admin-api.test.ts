@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { adminRoutes, type AdminRouteName, type Route } from '../api/admin/routes.ts'
+import { PROTOCOL } from '../api/admin/schemas.ts'
 import { sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { aStage, sharedStage, type Stage } from '../testing/admin-stage.ts'
 import { ADMIN_KEY, anApplicant, aRegistration, JOIN_TOKEN, signatureOf } from '../testing/control-scene.ts'
 import type { Applicant } from '../testing/control-scene.ts'
+import { KNOWN_REQUEST } from '../testing/scripted-worker.ts'
 
-/** The path of a route with its parts filled in: an existing node, label, token, model. */
-function pathOf({ path }: Route, { thor, tokenId }: Stage): string {
-  const id = path.includes('/tokens/') ? tokenId : thor.nodeId
-  return path.replace(':id', id).replace(':key', 'tier').replace(':name', 'm').replace(':path', 'm.gguf')
+/** The path of a route with its parts filled in: an existing node, label, token, key, request, model. */
+function pathOf({ path }: Route, { thor, tokenId, keyId }: Stage): string {
+  const ids: Record<string, string> = { tokens: tokenId, keys: keyId, requests: KNOWN_REQUEST }
+  return path
+    .replace(':id', ids[path.split('/')[2]!] ?? thor.nodeId)
+    .replace(':key', 'tier')
+    .replace(':name', 'm')
+    .replace(':path', 'm.gguf')
 }
 
 interface Happy {
@@ -64,8 +70,11 @@ const happy: Record<AdminRouteName, Happy> = {
   listModels: { says: [{ name: 'm' }] },
   saveModel: { body: () => ({ name: 'x', engine: 'sim' }), says: { name: 'x', options: {} } },
   deleteModel: { says: { deleted: 'm' } },
-  listRules: { says: [{ model_name: 'm', min_replicas: 1 }] },
-  saveRule: { body: () => ({ model_name: 'x', min_replicas: 2 }), says: { model_name: 'x', max_replicas: 0 } },
+  listRules: { says: [{ model_name: 'm', min_replicas: 1, node_selector: {}, route_policy: 'least_loaded' }] },
+  saveRule: {
+    body: () => ({ model_name: 'x', min_replicas: 2, node_selector: { tier: 'gold' }, route_policy: 'session' }),
+    says: { model_name: 'x', max_replicas: 0, node_selector: { tier: 'gold' }, route_policy: 'session' },
+  },
   deleteRule: { says: { deleted: 'm' } },
   listTokens: {
     says: [
@@ -76,6 +85,14 @@ const happy: Record<AdminRouteName, Happy> = {
   createToken: { body: () => ({ max_uses: 3, expires_in_s: 60 }), says: { name: 'unnamed', max_uses: 3, uses: 0 } },
   rotateToken: { says: { name: 'default', state: 'active' } },
   revokeToken: { says: { name: 'extra', state: 'revoked' } },
+  listKeys: { says: [{ name: 'app', state: 'active', scopes: ['inference'], models: null }] },
+  createKey: { body: () => ({ name: 'ci', scopes: ['admin'] }), says: { name: 'ci', scopes: ['admin'] } },
+  revokeKey: { says: { name: 'app', state: 'revoked' } },
+  admitGateway: {
+    body: () => ({ protocol: PROTOCOL, public_key: anApplicant().publicKey }),
+    says: { bus_url: 'nats://bus:4222' },
+  },
+  explainRequest: { says: { request_id: KNOWN_REQUEST, tries: [{ outcome: 'served' }] } },
   streamEvents: {},
   openapi: { says: { openapi: '3.1.0' } },
 }
@@ -147,7 +164,7 @@ describe('who may not call is told so, before anything else is looked at', () =>
   })
 })
 
-describe('an unknown id, label, token or name is not found', () => {
+describe('an unknown id, label, token, key or name is not found', () => {
   const shared = sharedStage()
 
   test.each(withAuth('admin').filter(([, { path }]) => path.includes(':')))('%s', async (name, route) => {

@@ -10,6 +10,8 @@ import { capAnswers } from './api/caps.ts'
 import type { AdminDeps } from './api/deps.ts'
 import { eventStreams } from './api/events.ts'
 import { fileStreams } from './api/files.ts'
+import { gatewayAnswers } from './api/gateways.ts'
+import { keyAnswers } from './api/keys.ts'
 import { labelAnswers } from './api/labels.ts'
 import { logAnswers, logStreams } from './api/logs.ts'
 import { modelFileAnswers } from './api/model-files.ts'
@@ -17,6 +19,7 @@ import { modelAnswers } from './api/models.ts'
 import { nodeSelfAnswers } from './api/node-self.ts'
 import { nodeAnswers } from './api/nodes.ts'
 import { openapiDocument } from './api/openapi.ts'
+import { requestAnswers } from './api/requests.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
 import { checkProtocol } from './registration.ts'
@@ -56,6 +59,9 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...logAnswers(deps),
     ...modelAnswers(deps),
     ...tokenAnswers(deps),
+    ...gatewayAnswers(deps),
+    ...keyAnswers(deps),
+    ...requestAnswers(deps),
     openapi: async () => openapiDocument(),
   }
 }
@@ -71,7 +77,8 @@ function unmatched(path: string, method: string, allowed: string[]): AppError {
 
 function parseBody({ name, body }: { name: AdminRouteName; body: z.ZodType }, bytes: Buffer): unknown {
   const json = parseJson(bytes)
-  if (name === 'registerNode') checkProtocol(json)
+  if (name === 'registerNode') checkProtocol('worker', (json as { registration?: unknown } | null)?.registration)
+  if (name === 'admitGateway') checkProtocol('gateway', json)
   const result = body.safeParse(json)
   if (result.success) return result.data
   const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`)

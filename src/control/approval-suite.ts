@@ -157,8 +157,8 @@ async function expectOutside(scene: ControlScene, who: Applicant, feed: RoutingF
   const world = await scene.db.transaction((tx) => loadWorld(tx))
   expect(world.nodes.find(({ id }) => id === who.nodeId)).toMatchObject({ approved: false, liveness: 'offline' })
   expect(world.replicas.filter(({ nodeId }) => nodeId === who.nodeId)).toEqual([])
-  feed.update(world)
-  expect(feed.snapshot().routes.filter((route) => route.node_id === who.nodeId)).toEqual([])
+  feed.update(world, [])
+  expect(feed.snapshot(0).routes.filter((route) => route.node_id === who.nodeId)).toEqual([])
   expect(scene.asked.approved).not.toContain(who.publicKey)
   expect(scene.asked.credentials).not.toContain(who.publicKey)
 }

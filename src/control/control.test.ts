@@ -7,8 +7,16 @@ import { describeControl } from './control-suite.ts'
 import { describeEvents } from './events-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
+import { describeWorld } from './world-suite.ts'
 
-for (const describeOn of [describeControl, describeHeartbeats, describeJoining, describeEvents, describeApproval]) {
+for (const describeOn of [
+  describeControl,
+  describeHeartbeats,
+  describeJoining,
+  describeEvents,
+  describeApproval,
+  describeWorld,
+]) {
   describeOn('SQLite', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
     const db = await openDatabase({ file: join(folder, 'flotilla.db') })

@@ -12,6 +12,12 @@ export async function seedFirstStart(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     if ((await hasModels(tx)) || (await listNodes(tx)).length > 0) return
     await saveModel(tx, toModel({ name: 'sim', engine: 'sim', source: null, options: {} }))
-    await saveRule(tx, { modelName: 'sim', minReplicas: 1, maxReplicas: 0 })
+    await saveRule(tx, {
+      modelName: 'sim',
+      nodeSelector: {},
+      routePolicy: 'least_loaded',
+      minReplicas: 1,
+      maxReplicas: 0,
+    })
   })
 }

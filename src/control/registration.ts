@@ -7,12 +7,12 @@ import { LABEL_LIMITS, labelProblem } from '../core/nodes/labels.ts'
 import { formatAddress, hostAndPort } from '../platform/address.ts'
 import { AppError } from '../platform/errors.ts'
 
-/** Before anything else is looked at: the rest of another version's registration may have another shape. */
-export function checkProtocol(body: unknown): void {
-  const protocol = (body as { registration?: { protocol?: unknown } } | null)?.registration?.protocol
+/** Before anything else is looked at: the rest of what another version says may have another shape. */
+export function checkProtocol(who: 'worker' | 'gateway', said: unknown): void {
+  const protocol = (said as { protocol?: unknown } | null | undefined)?.protocol
   if (!Number.isInteger(protocol) || protocol === PROTOCOL) return
-  const older = (protocol as number) < PROTOCOL ? 'worker' : 'frontend'
-  const text = `The worker speaks protocol ${String(protocol)}, this frontend ${PROTOCOL}.`
+  const older = (protocol as number) < PROTOCOL ? who : 'frontend'
+  const text = `The ${who} speaks protocol ${String(protocol)}, this frontend ${PROTOCOL}.`
   throw new AppError('bad_request', `${text} Update the ${older}.`)
 }
 

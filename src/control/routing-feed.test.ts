@@ -1,67 +1,198 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { RoutedKeyMessage } from '../api/bus/messages.ts'
+import type { Node, Replica, Rule } from '../core/types.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import type { StoredWorld } from '../store/world.ts'
-import { aModel, aNode, aReplica } from '../testing/builders.ts'
+import { aModel, aNode, aReplica, aRule } from '../testing/builders.ts'
 import { RoutingFeed } from './routing-feed.ts'
 
-function aStoredWorld(replicaIds: string[], modelNames = ['m']): StoredWorld {
+const GIB = 2 ** 30
+
+interface Fields {
+  nowMs?: number
+  node?: Partial<Node> & { lastHeartbeatMs?: number | null }
+  rules?: Rule[]
+  modelNames?: string[]
+  replicas?: Partial<Replica>[]
+}
+
+/** One node `n1`, and the replicas of model `m` on it. */
+function aStoredWorld({ nowMs = 0, node, rules = [], modelNames = ['m'], replicas = [] }: Fields): StoredWorld {
   return {
-    nowMs: 0,
-    rules: [],
-    nodes: [aNode({ id: 'n1', name: 'thor' })],
+    nowMs,
+    rules,
+    nodes: [{ ...aNode({ id: 'n1', name: 'thor' }), lastHeartbeatMs: null, ...node }],
     models: modelNames.map((name) => ({ ...aModel({ name }), options: {}, created_at: 5, updated_at: 5 })),
-    replicas: replicaIds.map((id, replicaIndex) => aReplica({ id, nodeId: 'n1', replicaIndex })),
+    replicas: replicas.map((fields, replicaIndex) => aReplica({ nodeId: 'n1', replicaIndex, ...fields })),
   }
 }
+const withReplicas = (...ids: string[]): StoredWorld => aStoredWorld({ replicas: ids.map((id) => ({ id })) })
 const idsOf = (table: LiveTable): string[] => table.routesOf('m').map((route) => route.replicaId)
 
-test('a gateway that hears every delta has the table of the leader', () => {
-  const feed = new RoutingFeed('secret')
-  const table = new LiveTable()
-  for (const ids of [['a'], ['a', 'b'], ['b'], [], ['c']]) {
-    expect(table.apply(feed.update(aStoredWorld(ids)))).toBe(true)
-    expect(idsOf(table)).toEqual(ids)
+describe('a gateway', () => {
+  test('that hears every delta has the table of the leader', () => {
+    const feed = new RoutingFeed('secret')
+    const table = new LiveTable()
+    for (const ids of [['a'], ['a', 'b'], ['b'], [], ['c']]) {
+      expect(table.apply(feed.update(withReplicas(...ids), []), 0)).toBe(true)
+      expect(idsOf(table)).toEqual(ids)
+    }
+  })
+
+  test('that missed a delta notices at the next one, changed or not, and a snapshot mends it', () => {
+    const feed = new RoutingFeed('secret')
+    const table = new LiveTable()
+    table.apply(feed.update(withReplicas('a'), []), 0)
+    feed.update(withReplicas('a', 'b'), [])
+    expect(table.apply(feed.update(withReplicas('a', 'b'), []), 0)).toBe(false)
+    table.replace(feed.snapshot(0))
+    expect(idsOf(table)).toEqual(['a', 'b'])
+    expect(table.apply(feed.update(withReplicas('a', 'b'), []), 0)).toBe(true)
+  })
+
+  test('takes nothing from a delta that a newer snapshot already holds', () => {
+    const feed = new RoutingFeed('secret')
+    const table = new LiveTable()
+    table.apply(feed.update(withReplicas('a'), []), 0)
+    const late = feed.update(withReplicas('b'), [])
+    feed.update(withReplicas('c'), [])
+    table.replace(feed.snapshot(0))
+    expect(table.apply(late, 0)).toBe(true)
+    expect(idsOf(table)).toEqual(['c'])
+  })
+
+  test('takes the first delta of another leader as its table; at a later one it asks for a snapshot', () => {
+    const table = new LiveTable()
+    table.apply(new RoutingFeed('secret').update(withReplicas('a'), []), 0)
+    const other = new RoutingFeed('secret')
+    expect(table.apply(other.update(withReplicas('b'), []), 0)).toBe(true)
+    expect(idsOf(table)).toEqual(['b'])
+    const third = new RoutingFeed('secret')
+    third.update(withReplicas('c'), [])
+    expect(table.apply(third.update(withReplicas('c', 'd'), []), 0)).toBe(false)
+  })
+
+  test('knows the models and keys of the leader as they come and go', () => {
+    const feed = new RoutingFeed('secret')
+    const table = new LiveTable()
+    table.apply(feed.update(aStoredWorld({ modelNames: ['m', 'x'] }), [aKey('k1')]), 0)
+    expect(table.models().map(({ name }) => name)).toEqual(['m', 'x'])
+    expect(table.keyByHash('hash of k1')).toMatchObject({ id: 'k1' })
+    table.apply(feed.update(aStoredWorld({ modelNames: ['x'] }), []), 0)
+    expect(table.models().map(({ name }) => name)).toEqual(['x'])
+    expect(table.keyByHash('hash of k1')).toBeUndefined()
+  })
+})
+
+function aKey(id: string): RoutedKeyMessage {
+  return { id, key_hash: `hash of ${id}`, scopes: ['inference'], models: null, expires_at: null }
+}
+
+describe('what is told of a route', () => {
+  const vramOf = (feed: RoutingFeed, availableVram: number | null) => {
+    const { version, set } = feed.update(aStoredWorld({ node: { availableVram }, replicas: [{ id: 'a' }] }), [])
+    return { version, told: set.map((route) => route.available_vram) }
   }
+
+  test('free VRAM is told in steps, so that a heartbeat does not change the table', () => {
+    const feed = new RoutingFeed('secret')
+    expect(vramOf(feed, 18.9 * GIB)).toEqual({ version: 1, told: [18 * GIB] })
+    expect(vramOf(feed, 18.1 * GIB)).toEqual({ version: 1, told: [] })
+    expect(vramOf(feed, 17.9 * GIB)).toEqual({ version: 2, told: [17 * GIB] })
+    expect(vramOf(feed, 0.5 * GIB)).toEqual({ version: 3, told: [0] })
+    expect(vramOf(feed, null)).toEqual({ version: 4, told: [null] })
+  })
+
+  test('a node that lost a label which the rule asks for is no longer routed to', () => {
+    const feed = new RoutingFeed('secret')
+    const rules = [aRule({ nodeSelector: { tier: 'fast' } })]
+    const world = (labels: Record<string, string>) => aStoredWorld({ rules, node: { labels }, replicas: [{ id: 'a' }] })
+    expect(feed.update(world({ tier: 'fast' }), [])).toMatchObject({ version: 1, set: [{ replica_id: 'a' }] })
+    expect(feed.update(world({ tier: 'slow' }), [])).toMatchObject({ version: 2, set: [], removed: ['a'] })
+  })
 })
 
-test('a gateway that missed a delta notices at the next one, changed or not, and a snapshot mends it', () => {
+describe('what is told of a model', () => {
+  const stateOf = (replicas: Partial<Replica>[], node: Partial<Node> = {}) =>
+    new RoutingFeed('secret').update(aStoredWorld({ replicas, node }), []).models?.[0]?.state
+
+  test.each([
+    ['ready', 'one serves, whatever the others do', [{}, { state: 'failed' as const }]],
+    ['starting', 'one is on its way', [{ state: 'failed' as const }, { state: 'staging' as const }]],
+    ['starting', 'one is only reserved', [{ state: 'reserved' as const }]],
+    ['failed', 'only failed ones are left', [{ state: 'failed' as const }, { state: 'draining' as const }]],
+    ['stopped', 'what there is ends', [{ state: 'draining' as const }, { state: 'stopping' as const }]],
+    ['stopped', 'what is on its way is of an old revision', [{ state: 'loading' as const, revision: 'r0' }]],
+    ['stopped', 'there is nothing', []],
+  ])('%s: %s', (state, _, replicas) => {
+    expect(stateOf(replicas)).toBe(state)
+  })
+
+  test('a ready replica that may not be routed to does not make it ready', () => {
+    expect(stateOf([{}], { desired: 'draining' })).toBe('stopped')
+  })
+
+  test('its policy is that of its rule, and a change of it is told', () => {
+    const feed = new RoutingFeed('secret')
+    expect(feed.update(aStoredWorld({}), []).models).toMatchObject([{ route_policy: 'least_loaded' }])
+    const rules = [aRule({ routePolicy: 'session' })]
+    expect(feed.update(aStoredWorld({ rules }), [])).toMatchObject({
+      version: 2,
+      models: [{ route_policy: 'session' }],
+    })
+    expect(feed.update(aStoredWorld({ rules }), [])).not.toHaveProperty('models')
+  })
+})
+
+describe('keys', () => {
+  test('are told when they change, and only then', () => {
+    const feed = new RoutingFeed('secret')
+    expect(feed.update(aStoredWorld({}), [aKey('k1'), aKey('k2')])).toMatchObject({
+      version: 1,
+      keys: [{ id: 'k1' }, { id: 'k2' }],
+    })
+    const same = feed.update(aStoredWorld({}), [aKey('k1'), aKey('k2')])
+    expect(same).toMatchObject({ from_version: 1, version: 1 })
+    expect(same).not.toHaveProperty('keys')
+    expect(feed.update(aStoredWorld({}), [aKey('k2')])).toMatchObject({ version: 2, keys: [{ id: 'k2' }] })
+    expect(feed.snapshot(0).keys).toEqual([aKey('k2')])
+  })
+})
+
+describe('which nodes were heard', () => {
+  test.each([
+    [85_000, ['n1']],
+    [84_999, []],
+    [null, []],
+  ])('last at %s of 100 s', (lastHeartbeatMs, heard) => {
+    const world = aStoredWorld({ nowMs: 100_000, node: { lastHeartbeatMs } })
+    expect(new RoutingFeed('secret').update(world, []).heard).toEqual(heard)
+  })
+
+  test('changes nothing about the version', () => {
+    const feed = new RoutingFeed('secret')
+    const before = feed.update(aStoredWorld({ nowMs: 100_000, node: { lastHeartbeatMs: 99_000 } }), [])
+    const after = feed.update(aStoredWorld({ nowMs: 200_000, node: { lastHeartbeatMs: 99_000 } }), [])
+    expect(after.version).toBe(before.version)
+  })
+})
+
+test('a table too large for one message comes in parts, and a delta too large makes gateways ask for it', () => {
   const feed = new RoutingFeed('secret')
+  const ids = Array.from({ length: 4500 }, (_, i) => `replica-${i}`)
   const table = new LiveTable()
-  table.apply(feed.update(aStoredWorld(['a'])))
-  feed.update(aStoredWorld(['a', 'b']))
-  expect(table.apply(feed.update(aStoredWorld(['a', 'b'])))).toBe(false)
-  table.replace(feed.snapshot())
-  expect(idsOf(table)).toEqual(['a', 'b'])
-  expect(table.apply(feed.update(aStoredWorld(['a', 'b'])))).toBe(true)
-})
-
-test('a delta that a newer snapshot already holds changes nothing', () => {
-  const feed = new RoutingFeed('secret')
-  const table = new LiveTable()
-  table.apply(feed.update(aStoredWorld(['a'])))
-  const late = feed.update(aStoredWorld(['b']))
-  feed.update(aStoredWorld(['c']))
-  table.replace(feed.snapshot())
-  expect(table.apply(late)).toBe(true)
-  expect(idsOf(table)).toEqual(['c'])
-})
-
-test('the first delta of another leader replaces the table; a later one asks for a snapshot', () => {
-  const table = new LiveTable()
-  table.apply(new RoutingFeed('secret').update(aStoredWorld(['a'])))
-  const other = new RoutingFeed('secret')
-  expect(table.apply(other.update(aStoredWorld(['b'])))).toBe(true)
-  expect(idsOf(table)).toEqual(['b'])
-  const third = new RoutingFeed('secret')
-  third.update(aStoredWorld(['c']))
-  expect(table.apply(third.update(aStoredWorld(['c', 'd'])))).toBe(false)
-})
-
-test('models come and go with the table', () => {
-  const feed = new RoutingFeed('secret')
-  const table = new LiveTable()
-  table.apply(feed.update(aStoredWorld([], ['m', 'x'])))
-  expect(table.models().map(({ name }) => name)).toEqual(['m', 'x'])
-  table.apply(feed.update(aStoredWorld([], ['x'])))
-  expect(table.hasModel('m')).toBe(false)
+  const delta = feed.update(withReplicas(...ids), [])
+  expect(delta.set).toEqual([])
+  expect(table.apply(delta, 0)).toBe(false)
+  const parts = [0, 1, 2].map((part) => feed.snapshot(part))
+  for (const part of parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThan(1024 * 1024)
+  expect(parts.map((part) => [part.parts, part.routes.length])).toEqual([
+    [3, 2000],
+    [3, 2000],
+    [3, 500],
+  ])
+  table.replace({ ...parts[0]!, routes: parts.flatMap(({ routes }) => routes) })
+  expect(table.routesOf('m')).toHaveLength(4500)
+  expect(table.apply(feed.update(withReplicas(...ids, 'one-more'), []), 0)).toBe(true)
+  expect(table.routesOf('m')).toHaveLength(4501)
 })

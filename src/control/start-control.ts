@@ -8,6 +8,7 @@ import type { Database } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import type { LivenessLimits } from '../store/nodes.ts'
+import { adminKeyMessage } from './admin-key.ts'
 import { Commands } from './commands.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
@@ -26,6 +27,8 @@ export interface ControlDeps {
   /** Who we are in the election: stable for one data folder, so that a restart resumes its own lease at once. */
   owner: string
   clusterSecret: string
+  /** Of this frontend; gateways on their own take it as well, while it leads. */
+  adminKey: string
   liveness: LivenessLimits
   /** To be woken when a turn or a heartbeat has appended an event. */
   events: Pick<EventFeed, 'wake'>
@@ -65,6 +68,7 @@ export function startControl({
   log,
   owner,
   clusterSecret,
+  adminKey,
   liveness,
   events: feed,
 }: ControlDeps): Control {
@@ -103,7 +107,7 @@ export function startControl({
     const wasFrozen = now.frozen && now.frozen.length > 0
     const answering = await findAnswering(db, liveness, clusterSecret)
     const outcome = await reconcileOnce(db, lease, { limits: liveness, hearing, answering, wasFrozen })
-    const { world, plan, silent, freeze, told } = outcome
+    const { world, keys, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
     now.frozen = plan.frozen.map(({ name }) => name)
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
@@ -113,7 +117,7 @@ export function startControl({
     if (told) feed.wake()
     unmetRules.tell(plan.unmet)
     commands.send(world, lease)
-    bus.publish('routingDelta', now.feed.update(world))
+    bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey), ...keys]))
     wakeForRetry(world)
     await prune(lease)
     problem = undefined
@@ -158,7 +162,7 @@ export function startControl({
     if (leading) heartbeats.add({ nodeId, heartbeat })
   })
   bus.subscribe('wake', () => loop.wake())
-  bus.respond('routingSnapshot', async () => leading?.feed.snapshot())
+  bus.respond('routingSnapshot', async ({ part }) => leading?.feed.snapshot(part))
   bus.onReconnect(() => {
     if (leading) leading.hearing = undefined
     loop.wake()

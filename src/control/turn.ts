@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { endingState } from '../core/lifecycle/states.ts'
 import { checkPlan } from '../core/reconcile/check-plan.ts'
 import { reconcile, type Plan, type Step } from '../core/reconcile/reconcile.ts'
 import type { World } from '../core/types.ts'
 import { AppError } from '../platform/errors.ts'
+import { listRoutedKeys } from '../store/api-keys.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, newestEventOf } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
@@ -15,6 +17,8 @@ import { replicaLost } from './replica-events.ts'
 export interface TurnOutcome {
   /** The world after the plan was applied. */
   world: StoredWorld
+  /** The API keys that work, of the same moment. */
+  keys: RoutedKeyMessage[]
   plan: Plan
   silent: { id: string; name: string; liveness: 'unreachable' | 'offline' }[]
   /** A mass disappearance began or ended in this turn. */
@@ -61,7 +65,8 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     const lost = await tellLost(tx, world, plan)
     const freeze = await tellFreeze(tx, plan, context.wasFrozen)
     const told = silent.length + lost > 0 || freeze !== undefined
-    return { world: plan.steps.length === 0 ? world : await loadWorld(tx), plan, silent, freeze, told, hearing }
+    const after = plan.steps.length === 0 ? world : await loadWorld(tx)
+    return { world: after, keys: await listRoutedKeys(tx), plan, silent, freeze, told, hearing }
   })
 }
 

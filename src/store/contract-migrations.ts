@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { listRoutedKeys } from './api-keys.ts'
 import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
 import { findMigrations, loadMigrations } from './migration-files.ts'
 import { listModels } from './models.ts'
 import { listNodes } from './nodes.ts'
 import { listReplicas } from './replicas.ts'
+import { listRules, saveRule, toRule } from './rules.ts'
 
 const A = 'create table a (id text primary key);\n-- a comment; with a semicolon\ncreate index a_by_id on a (id);'
 const B = `create table b (id text primary key, made bigint not null);\ninsert into b values ('first; second', now_ms());`
@@ -45,6 +47,29 @@ export function describeMigrations(create: CreateStore): void {
       expect(await listNodes(db)).toMatchObject([{ id: 'n1', name: 'thor', engines: [] }])
       expect(await listModels(db)).toMatchObject([{ name: 'm', source: null, revision: 'r1' }])
       expect(await listReplicas(db)).toMatchObject([{ id: 'a', state: 'ready', progress: null, lastExit: null }])
+    })
+
+    test('rules from before there were selectors and policies take any node, and the least loaded replica', async () => {
+      const ours = loadMigrations(findMigrations())
+      const before = Object.fromEntries(ours.slice(0, 3).map(({ name, text }) => [name, text]))
+      const old = await bench.open({ migrations: bench.migrations(before) })
+      await old.transaction((tx) =>
+        tx.query(`insert into rules (model_name, min_replicas, max_replicas, updated_at) values ('m', 1, 2, 3)`),
+      )
+      await old.close()
+      const db = await bench.open()
+      const plain = { model_name: 'm', min_replicas: 1, max_replicas: 2, updated_at: 3 }
+      expect(await listRules(db)).toEqual([{ ...plain, node_selector: {}, route_policy: 'least_loaded' }])
+      const rule = {
+        modelName: 'm',
+        nodeSelector: { tier: 'fast', зона: 'Köln "1"' },
+        routePolicy: 'session' as const,
+        minReplicas: 1,
+        maxReplicas: 0,
+      }
+      await db.transaction((tx) => saveRule(tx, rule))
+      expect((await listRules(db)).map(toRule)).toEqual([rule])
+      expect(await listRoutedKeys(db)).toEqual([])
     })
 
     test('only what is missing is applied, in order', async () => {

@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import { createTestDatabase } from '../testing/postgres.ts'
+import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeStatements } from './contract-statements.ts'
@@ -16,4 +17,5 @@ describe('PostgreSQL', () => {
   describeTransactions(emptyDatabase)
   describeMigrations(emptyDatabase)
   describeLeases(emptyDatabase)
+  describeApiKeys(emptyDatabase)
 })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'vitest'
+import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeStatements } from './contract-statements.ts'
@@ -21,4 +22,5 @@ describe('SQLite', () => {
   describeTransactions(emptyFile)
   describeMigrations(emptyFile)
   describeLeases(emptyFile)
+  describeApiKeys(emptyFile)
 })

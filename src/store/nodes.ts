@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { ReportedEngineMessage } from '../api/bus/messages.ts'
 import { device, type Hardware } from '../api/hardware.ts'
+import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
 import type { Node } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { listLabels } from './labels.ts'
 import { decisiveEngines, reportedEngines, sameForDecisions, whyNotOf } from './node-engines.ts'
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
@@ -20,6 +22,8 @@ const decisive = {
   max_replicas_per_model: z.number(),
   max_replicas_override: z.number().nullable(),
   engines: decisiveEngines,
+  devices: jsonText(z.array(device.pick({ available_vram: true }))),
+  last_heartbeat: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
 const nodeRow = z.object({
@@ -27,7 +31,6 @@ const nodeRow = z.object({
   engines: reportedEngines,
   public_key: z.string(),
   version: z.string(),
-  last_heartbeat: z.number().nullable(),
   vram_budget: z.string().nullable(),
   vram_budget_override: z.string().nullable(),
   devices: jsonText(z.array(device)),
@@ -44,14 +47,24 @@ export async function listNodes(sql: Sql): Promise<NodeRow[]> {
   return nodeRow.array().parse(await sql.query('select * from nodes order by name'))
 }
 
-/** The nodes as decisions see them. */
-export async function listDecisiveNodes(sql: Sql): Promise<Node[]> {
-  const columns = Object.keys(decisive).join(', ')
-  const rows = await sql.query(`select ${columns} from nodes order by name`)
-  return decisiveRow.array().parse(rows).map(toNode)
+/** With when it was last heard; decisions go by its liveness. */
+export interface StoredNode extends Node {
+  lastHeartbeatMs: number | null
 }
 
-export function toNode(row: z.infer<typeof decisiveRow>): Node {
+/** The nodes as decisions see them: two queries, however many there are. */
+export async function listDecisiveNodes(sql: Sql): Promise<StoredNode[]> {
+  const columns = Object.keys(decisive).join(', ')
+  const rows = await sql.query(`select ${columns} from nodes order by name`)
+  const labels = await listLabels(sql)
+  return decisiveRow
+    .array()
+    .parse(rows)
+    .map((row) => toNode(row, labels.get(row.id) ?? []))
+}
+
+function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): StoredNode {
+  const slots = slotsOf(row)
   return {
     id: row.id,
     name: row.name,
@@ -63,9 +76,22 @@ export function toNode(row: z.infer<typeof decisiveRow>): Node {
     bootId: row.boot_id,
     saidGoodbye: row.boot_id === GONE,
     nodeType: row.node_type,
-    maxReplicasPerModel: slotsOf(row),
+    maxReplicasPerModel: slots,
+    labels: Object.fromEntries(effectiveLabels(labels, slots).map(({ key, value }) => [key, value])),
+    availableVram: availableVram(row.devices),
     engines: whyNotOf(row.engines),
+    lastHeartbeatMs: row.last_heartbeat,
   }
+}
+
+/** Null without a device, or when some device could never be read. */
+function availableVram(devices: readonly { available_vram: number | null }[]): number | null {
+  let sum: number | null = null
+  for (const { available_vram: free } of devices) {
+    if (free === null) return null
+    sum = (sum ?? 0) + free
+  }
+  return sum
 }
 
 /** The effective number of slots: what an admin set, else what the worker declared. An agent has none. */

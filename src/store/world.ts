@@ -1,12 +1,13 @@
 import type { World } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { listModels, type ModelRow } from './models.ts'
-import { listDecisiveNodes } from './nodes.ts'
+import { listDecisiveNodes, type StoredNode } from './nodes.ts'
 import { listReplicas } from './replicas.ts'
 import { listRules, toRule } from './rules.ts'
 
 export interface StoredWorld extends World {
   models: ModelRow[]
+  nodes: StoredNode[]
 }
 
 /** All that the decisions look at. In one transaction it is one snapshot: nothing in it contradicts the rest. */

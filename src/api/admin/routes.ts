@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { decisionRecord } from '../decision-record.ts'
 import * as schemas from './schemas.ts'
 
 export interface Route {
@@ -16,7 +17,7 @@ export interface Route {
   reply: z.ZodType
   /** Written as it comes instead of answered in one piece: what it may be, by content type; an event holds one of these. */
   stream?: Readonly<Record<string, z.ZodType>>
-  /** The node itself is asked over this; while it is away the call fails. */
+  /** The node or the gateways are asked over this; while they are away the call fails. */
   asks?: 'bus' | 'data port'
 }
 
@@ -308,6 +309,44 @@ export const adminRoutes = {
     auth: 'admin',
     summary: 'A join token no longer works; nodes that joined with it stay',
     reply: schemas.tokenView,
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/api/keys',
+    auth: 'admin',
+    summary: 'All API keys; never their text',
+    reply: z.array(schemas.keyView),
+  },
+  createKey: {
+    method: 'POST',
+    path: '/api/keys',
+    auth: 'admin',
+    summary: 'Make an API key; its text is shown this once',
+    body: schemas.keyInput,
+    reply: schemas.keyCreated,
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/api/keys/:id',
+    auth: 'admin',
+    summary: 'An API key no longer works',
+    reply: schemas.keyView,
+  },
+  admitGateway: {
+    method: 'POST',
+    path: '/api/gateways/credentials',
+    auth: 'admin',
+    summary: 'A gateway process asks for its place on the bus',
+    body: schemas.gatewayInput,
+    reply: schemas.gatewayCredentials,
+  },
+  explainRequest: {
+    method: 'GET',
+    path: '/api/requests/:id',
+    auth: 'admin',
+    summary: 'How a request was routed, by the id in its X-Request-Id header',
+    reply: decisionRecord,
+    asks: 'bus',
   },
   streamEvents: {
     method: 'GET',

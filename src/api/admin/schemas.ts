@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { archive } from '../engine-profile.ts'
 import { device } from '../hardware.ts'
+import { keyScope } from '../key-scope.ts'
 import { replicaState } from '../replica-state.ts'
 import { engineExit, progress, reportedEngine } from '../reports.ts'
+import { routePolicy } from '../route-policy.ts'
 
 /** Bodies and answers of the admin API: snake_case, the same names as in the store. */
 
@@ -55,7 +57,13 @@ export type ModelView = z.infer<typeof modelView>
 const count = z.int().min(0).max(10_000)
 
 export const ruleInput = z
-  .strictObject({ model_name: modelName, min_replicas: count.default(0), max_replicas: count.default(0) })
+  .strictObject({
+    model_name: modelName,
+    min_replicas: count.default(0),
+    max_replicas: count.default(0),
+    node_selector: z.record(z.string().min(1).max(128), z.string().max(255)).default({}),
+    route_policy: routePolicy.default('least_loaded'),
+  })
   .refine((rule) => rule.max_replicas === 0 || rule.max_replicas >= rule.min_replicas, {
     path: ['max_replicas'],
     message: 'must be 0 (no cap) or at least min_replicas',
@@ -66,6 +74,8 @@ export const ruleView = z.object({
   model_name: z.string(),
   min_replicas: z.int(),
   max_replicas: z.int(),
+  node_selector: z.record(z.string(), z.string()),
+  route_policy: routePolicy,
   updated_at: z.int(),
 })
 export type RuleView = z.infer<typeof ruleView>
@@ -230,6 +240,47 @@ export type TokenView = z.infer<typeof tokenView>
 /** Shown once, when it is made: only its hash is kept. */
 export const tokenCreated = tokenView.extend({ token: z.string() })
 export type TokenCreated = z.infer<typeof tokenCreated>
+
+export const keyInput = z.strictObject({
+  name: printable('What the key is for', 100),
+  scopes: z.array(keyScope).min(1).max(2).default(['inference']),
+  /** The only models it may ask; without it all. */
+  models: z.array(modelName).min(1).max(1000).optional(),
+  expires_in_s: z
+    .int()
+    .min(1)
+    .max(10 * 365 * 86_400)
+    .optional(),
+})
+export type KeyInput = z.infer<typeof keyInput>
+
+export const keyView = z.object({
+  id: z.string(),
+  name: z.string(),
+  state: z.enum(['active', 'expired', 'revoked']),
+  scopes: z.array(keyScope),
+  models: z.array(z.string()).nullable(),
+  created_at: z.int(),
+  expires_at: z.int().nullable(),
+  last_used_at: z.int().nullable(),
+})
+export type KeyView = z.infer<typeof keyView>
+/** Shown once, when it is made: only its hash is kept. */
+export const keyCreated = keyView.extend({ key: z.string() })
+export type KeyCreated = z.infer<typeof keyCreated>
+
+/** A gateway process asks for its place on the bus. */
+export const gatewayInput = z.strictObject({
+  protocol: z.int(),
+  public_key: z.string().regex(/^U[A-Z2-7]{55}$/, 'must be an nkey user public key'),
+})
+export const gatewayCredentials = z.object({
+  gateway_id: z.string(),
+  bus_url: z.string(),
+  /** For a NATS server with accounts; ask again before it ends. */
+  bus_jwt: z.string().nullable(),
+})
+export type GatewayCredentials = z.infer<typeof gatewayCredentials>
 
 export const eventView = z.object({
   /** Grows by one with each event: go on after the last one you have seen. */

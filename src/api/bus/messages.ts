@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { decisionRecord } from '../decision-record.ts'
 import { archive } from '../engine-profile.ts'
 import { hardware } from '../hardware.ts'
+import { keyScope } from '../key-scope.ts'
 import { replicaState } from '../replica-state.ts'
 import { engineExit, progress, reportedEngine } from '../reports.ts'
+import { routePolicy } from '../route-policy.ts'
 
 /** What travels on the bus. Field names are those of the API and the store. */
 
@@ -109,16 +112,48 @@ export const route = z.object({
   address: z.string(),
   /** What the node's data port asks of a gateway. */
   data_key: z.string(),
+  /** Free VRAM of the node when it last said, for choosing among equals; null when it has none or has not said. */
+  available_vram: z.int().nonnegative().nullable(),
 })
 export type RouteMessage = z.infer<typeof route>
 
-export const routedModel = z.object({ name: z.string(), engine: z.string(), created_at: z.int() })
+export const routedModel = z.object({
+  name: z.string(),
+  engine: z.string(),
+  created_at: z.int(),
+  route_policy: routePolicy,
+  /** How it is in the cluster; only `ready` can be asked. */
+  state: z.enum(['ready', 'starting', 'failed', 'stopped']),
+})
+export type RoutedModelMessage = z.infer<typeof routedModel>
+
+/** An API key as gateways check it: its sha256, and what it is good for. */
+export const routedKey = z.object({
+  id: z.string(),
+  key_hash: z.string(),
+  scopes: z.array(keyScope),
+  /** Names of the models it may ask; null is all. */
+  models: z.array(z.string()).nullable(),
+  expires_at: z.int().nullable(),
+})
+export type RoutedKeyMessage = z.infer<typeof routedKey>
 
 /** `feed` names one run of one leader: versions of different feeds are not comparable. */
 const feedVersion = { feed: z.string(), version: z.int().nonnegative() }
 
-export const routingSnapshot = z.object({ ...feedVersion, models: z.array(routedModel), routes: z.array(route) })
+export const routingSnapshot = z.object({
+  ...feedVersion,
+  models: z.array(routedModel),
+  routes: z.array(route),
+  keys: z.array(routedKey),
+})
 export type RoutingSnapshotMessage = z.infer<typeof routingSnapshot>
+
+/** A large table comes in parts, since a message has a limit: models and keys with the first. */
+export const routingPartRequest = z.object({ part: z.int().nonnegative() })
+/** Parts of different versions do not belong together. */
+export const routingPart = routingSnapshot.extend({ parts: z.int().positive() })
+export type RoutingPartMessage = z.infer<typeof routingPart>
 
 /** Sent on every change, and now and then without one, so that a gateway that missed a delta notices the gap. */
 export const routingDelta = z.object({
@@ -128,7 +163,24 @@ export const routingDelta = z.object({
   models: z.array(routedModel).optional(),
   set: z.array(route),
   removed: z.array(z.string()),
+  keys: z.array(routedKey).optional(),
+  /** Nodes that were heard in the last seconds: what they run needs no probe. */
+  heard: z.array(z.string()),
 })
 export type RoutingDeltaMessage = z.infer<typeof routingDelta>
+
+/** One gateway's requests in flight, by replica; all that are not 0. A gateway that says nothing for 2 s has none. */
+export const gatewayLoad = z.object({
+  gateway: z.string(),
+  /** Grows by one with each report of a gateway's run. */
+  seq: z.int().positive(),
+  counts: z.record(z.string(), z.int().positive()),
+})
+export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
+
+/** Asked of all gateways; the one that served the request answers. */
+export const whyRequest = z.object({ request_id: z.string() })
+
+export const whyReply = z.object({ decision: decisionRecord })
 
 export const nothing = z.object({})

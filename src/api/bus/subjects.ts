@@ -105,8 +105,24 @@ export const subjects = {
     template: 'routing.snapshot',
     from: ['gateway'],
     to: ['control'],
-    message: messages.nothing,
-    reply: messages.routingSnapshot,
+    message: messages.routingPartRequest,
+    reply: messages.routingPart,
+  },
+  /** Each gateway's load, to all others: at most every 200 ms while it changes. */
+  gatewayLoad: {
+    kind: 'event',
+    template: 'gateways.load',
+    from: ['gateway'],
+    to: ['gateway'],
+    message: messages.gatewayLoad,
+  },
+  why: {
+    kind: 'request',
+    template: 'gateways.why',
+    from: ['control'],
+    to: ['gateway'],
+    message: messages.whyRequest,
+    reply: messages.whyReply,
   },
   /** Something changed in the store: the leader had better look. Any frontend may say so. */
   wake: { kind: 'event', template: 'control.wake', from: ['control'], to: ['control'], message: messages.nothing },

@@ -2,21 +2,28 @@ import type { IncomingMessage } from 'node:http'
 import type { Route } from '../../api/admin/routes.ts'
 import { SIGNATURE_LIFE_MS, signedText } from '../../api/node-signature.ts'
 import { verify } from '../../bus/nkey.ts'
-import { AppError } from '../../platform/errors.ts'
-import { bearerToken, pathOf } from '../../platform/http.ts'
-import { sameSecret } from '../../platform/secrets.ts'
+import { AppError, messageOf } from '../../platform/errors.ts'
+import { pathOf } from '../../platform/http.ts'
+import { hashSecret, sameSecret } from '../../platform/secrets.ts'
+import { shownBearer } from '../../platform/shown-key.ts'
+import { findKeyByHash, touchKeys } from '../../store/api-keys.ts'
 import { findToken } from '../../store/join-tokens.ts'
 import { findNode } from '../../store/nodes.ts'
 import { UNKNOWN_TOKEN } from '../register-node.ts'
 import type { AdminDeps } from './deps.ts'
 
 export interface Caller {
+  /** Who does it, in events: `admin`, or `key <name>` for an API key. Empty where neither is asked for. */
+  actor: string
   /** The join token that was shown, on the routes that ask for one. */
   token: string
   request: IncomingMessage
 }
 
-type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock'>
+type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log'>
+
+/** When an API key was last used is kept to this, or every call would write. */
+const TOUCH_PERIOD_MS = 60_000
 
 /** Lets a caller in or throws; nothing of the body has been read yet. */
 export async function authorize(
@@ -25,15 +32,12 @@ export async function authorize(
   params: Readonly<Record<string, string>>,
   deps: AuthorizeDeps,
 ): Promise<Caller> {
-  const caller: Caller = { token: '', request }
+  const caller: Caller = { actor: '', token: '', request }
   switch (auth) {
     case 'none':
       return caller
-    case 'admin': {
-      const key = neededBearer(request, 'admin key')
-      if (!sameSecret(key, deps.adminKey)) throw new AppError('unauthorized', 'The admin key is wrong.')
-      return caller
-    }
+    case 'admin':
+      return { ...caller, actor: await adminOf(neededBearer(request, 'admin key'), deps) }
     case 'join': {
       const token = neededBearer(request, 'join token')
       if (!(await findToken(deps.db, token))) throw new AppError('unauthorized', UNKNOWN_TOKEN)
@@ -45,8 +49,29 @@ export async function authorize(
   }
 }
 
+/** The admin key of this frontend, or an API key that is as good. */
+async function adminOf(key: string, { db, adminKey, clock, log }: AuthorizeDeps): Promise<string> {
+  if (sameSecret(key, adminKey)) return 'admin'
+  // What cannot be an API key is not worth asking the store for. The store compares hashes: how long it takes says nothing.
+  const found = key.startsWith('fk_') ? await findKeyByHash(db, hashSecret(key)) : undefined
+  if (!found) throw new AppError('unauthorized', 'The admin key is wrong.')
+  if (!found.scopes.includes('admin')) {
+    throw new AppError(
+      'forbidden',
+      'This API key is for inference only. Use the admin key, or make one with flotilla keys create --scope admin.',
+    )
+  }
+  if (clock.nowMs() - (found.last_used_at ?? 0) > TOUCH_PERIOD_MS) {
+    // Merely told to people: the call itself does not wait for it.
+    db.transaction((tx) => touchKeys(tx, [found.id])).catch((error: unknown) =>
+      log.debug({ id: found.id, error: messageOf(error) }, 'api: that a key was used is not kept'),
+    )
+  }
+  return `key ${found.name}`
+}
+
 function neededBearer(request: IncomingMessage, what: string): string {
-  const token = bearerToken(request)
+  const token = shownBearer(request)
   if (token) return token
   throw new AppError('unauthorized', `This call needs the ${what}: Authorization: Bearer <${what}>.`)
 }

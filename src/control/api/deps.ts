@@ -15,8 +15,8 @@ export interface BusCredentials {
 /** What the admin API needs of the program around it. */
 export interface AdminDeps {
   db: Database
-  /** To ask workers, and to tell a node that it was removed. */
-  bus: Pick<Bus, 'request'>
+  /** To ask workers and gateways, and to tell a node that it was removed. */
+  bus: Pick<Bus, 'request' | 'isConnected'>
   events: EventFeed
   log: Logger
   clock: Clock
@@ -40,6 +40,11 @@ export interface AdminDeps {
   ) => BusCredentials | Promise<BusCredentials>
   /** Lets a node onto the bus: after its approval, and again (do nothing then) when an approved node registers. */
   onNodeApproved: (publicKey: string, nodeId: string) => void | Promise<void>
+  /** Lets a gateway onto the bus. The request says how it reaches this frontend, and so perhaps the bus. */
+  gatewayCredentialsFor: (
+    gateway: { gatewayId: string; publicKey: string },
+    request: IncomingMessage,
+  ) => BusCredentials | Promise<BusCredentials>
   /** Takes a node off the bus. It has been told to stop, if it listened. */
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */

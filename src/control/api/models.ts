@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { ModelInput } from '../../api/admin/schemas.ts'
+import type { ModelInput, RuleInput } from '../../api/admin/schemas.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'
+import { SLOTS_LABEL } from '../../core/nodes/labels.ts'
 import type { Model } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import { deleteModel, listModels, saveModel } from '../../store/models.ts'
-import { deleteRule, listRules, saveRule } from '../../store/rules.ts'
+import { deleteRule, listRules, saveRule, toRule } from '../../store/rules.ts'
 import { change } from '../change.ts'
+import { checkLabels } from '../registration.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 
@@ -34,14 +36,15 @@ export function modelAnswers(
 
     listRules: () => listRules(db),
 
-    saveRule: ({ model_name: modelName, min_replicas: minReplicas, max_replicas: maxReplicas }) =>
-      change(deps, async (tx, tell) => {
-        const rule = await saveRule(tx, { modelName, minReplicas, maxReplicas })
-        const reason = `${minReplicas} to ${maxReplicas || 'any number of'} replicas of ${modelName}`
-        const data = { min_replicas: minReplicas, max_replicas: maxReplicas }
-        await tell({ actor: 'admin', action: 'rule.saved', modelName, reason, data })
+    async saveRule(input) {
+      checkSelector(input.node_selector)
+      return change(deps, async (tx, tell) => {
+        const rule = await saveRule(tx, toRule(input))
+        const { model_name: modelName, ...data } = input
+        await tell({ actor: 'admin', action: 'rule.saved', modelName, reason: describeRule(input), data })
         return rule
-      }),
+      })
+    },
 
     deleteRule: (_body, { name }) =>
       change(deps, async (tx, tell) => {
@@ -51,6 +54,17 @@ export function modelAnswers(
         return { deleted: name }
       }),
   }
+}
+
+/** A pair that no label can be would leave the rule unmet for ever. The label of the slots may be asked for like any. */
+function checkSelector({ [SLOTS_LABEL]: _slots, ...labels }: RuleInput['node_selector']): void {
+  checkLabels('node_selector', labels)
+}
+
+function describeRule({ model_name: name, min_replicas: min, max_replicas: max, node_selector }: RuleInput): string {
+  const pairs = Object.entries(node_selector).map(([key, value]) => `${key}=${value}`)
+  const where = pairs.length === 0 ? '' : ` on nodes with ${pairs.join(', ')}`
+  return `${min} to ${max || 'any number of'} replicas of ${name}${where}`
 }
 
 /** A model as an admin wrote it, with its revision: the hash of what it means, whatever order it was written in. */

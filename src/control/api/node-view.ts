@@ -5,7 +5,7 @@ import { statusOf } from '../../core/nodes/status.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { listLabels, listLabelsOfNode } from '../../store/labels.ts'
-import { findNode, listNodes, slotsOf, toNode, type NodeRow } from '../../store/nodes.ts'
+import { findNode, listNodes, slotsOf, type NodeRow } from '../../store/nodes.ts'
 import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/replicas.ts'
 
 export async function viewNodes(sql: Sql): Promise<NodeView[]> {
@@ -28,6 +28,7 @@ export async function neededNode(sql: Sql, id: string): Promise<NodeRow> {
 
 export function viewNode(row: NodeRow, labels: readonly Label[], replicas: readonly StoredReplica[]): NodeView {
   const slots = slotsOf(row)
+  const approved = row.approved_at !== null
   const { id, name, node_type, desired, liveness, liveness_since, public_key, address, version } = row
   const { gpu_vendor, devices, total_ram, available_ram, total_disk, available_disk } = row
   const { last_heartbeat, registered_at } = row
@@ -35,8 +36,8 @@ export function viewNode(row: NodeRow, labels: readonly Label[], replicas: reado
     id,
     name,
     node_type,
-    status: statusOf(toNode(row)),
-    approved: row.approved_at !== null,
+    status: statusOf({ approved, desired, liveness }),
+    approved,
     desired,
     liveness,
     liveness_since,

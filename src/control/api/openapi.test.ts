@@ -98,10 +98,10 @@ test('what is written as it comes says what it may be, and how to go on', () => 
   expect(limit).toEqual({ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 10_000 } })
 })
 
-test('who asks a node may find it away', () => {
+test('who asks a node or the gateways may find them away', () => {
   const statuses = (id: string) => Object.keys(operations.find(({ operationId }) => operationId === id)!.responses)
   expect(statuses('unloadModel')).not.toContain('503')
-  for (const id of ['installBackend', 'upgradeBackend', 'deleteBackend', 'deleteModelFiles']) {
+  for (const id of ['installBackend', 'upgradeBackend', 'deleteBackend', 'deleteModelFiles', 'explainRequest']) {
     expect(statuses(id)).toContain('503')
   }
   expect(statuses('listLogs')).toContain('502')

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { routePolicy } from './route-policy.ts'
+
+/** What a gateway knew and did when it served one request. */
+export const decisionRecord = z.object({
+  request_id: z.string(),
+  at: z.int(),
+  gateway: z.string(),
+  method: z.string(),
+  path: z.string(),
+  model: z.string().nullable(),
+  policy: routePolicy.nullable(),
+  /** Of the key that was shown; null when none was needed. Never the key itself. */
+  key_id: z.string().nullable(),
+  /** At most 50: the chosen ones first, then those that would have been next. */
+  candidates: z.array(
+    z.object({
+      replica_id: z.string(),
+      node_name: z.string(),
+      in_flight_here: z.int(),
+      in_flight_elsewhere: z.int(),
+      /** Since it was last used by this gateway; null when it never was. */
+      idle_ms: z.int().nullable(),
+      available_vram: z.int().nullable(),
+      /** Why it was left out, if it was: ejected, no probe answered, refused. */
+      left_out: z.string().nullable(),
+    }),
+  ),
+  candidate_count: z.int(),
+  tries: z.array(
+    z.object({
+      replica_id: z.string(),
+      node_name: z.string(),
+      outcome: z.enum(['served', 'refused', 'unreachable', 'broken off', 'client gone']),
+      status: z.int().nullable(),
+      error: z.string().nullable(),
+      ms: z.int(),
+    }),
+  ),
+  /** Waited in the model's queue. */
+  queued_ms: z.int(),
+  status: z.int(),
+  duration_ms: z.int(),
+})
+export type DecisionRecord = z.infer<typeof decisionRecord>

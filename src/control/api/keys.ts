@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { AppError } from '../../platform/errors.ts'
+import { hashSecret, newSecret } from '../../platform/secrets.ts'
+import { insertKey, listKeys, listRoutedKeys, makeRoomForKey, revokeKey, type NewKey } from '../../store/api-keys.ts'
+import type { Sql } from '../../store/database.ts'
+import { change } from '../change.ts'
+import type { Answers } from './answers.ts'
+import type { AdminDeps } from './deps.ts'
+
+/** Keys that ended are kept, so that the list tells what became of them; up to here. */
+const MOST_KEYS = 10_000
+
+/**
+ * Gateways get all keys that work in one message, together with models and routes, and a message on the bus holds at
+ * most 1 MiB. This is room for 1300 keys without a list of models.
+ */
+const MOST_ROUTED_BYTES = 256 * 1024
+
+export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 'revokeKey'> {
+  return {
+    listKeys: () => listKeys(deps.db),
+
+    async createKey({ name, scopes, models, expires_in_s: expiresInS }, _params, { actor }) {
+      if (models && scopes.includes('admin')) {
+        const text = 'models: a key with the scope admin may do everything, so it takes no list of models'
+        throw new AppError('bad_request', text, { details: { param: 'models' } })
+      }
+      const key = newSecret('fk')
+      const made = {
+        id: randomUUID(),
+        name,
+        keyHash: hashSecret(key),
+        scopes: [...new Set(scopes)],
+        models: models ? [...new Set(models)] : null,
+        expiresInMs: expiresInS === undefined ? undefined : expiresInS * 1000,
+      }
+      const row = await change(deps, async (tx, tell) => {
+        const inserted = await insertIfRoom(tx, made)
+        const reason = `the API key "${name}" was made`
+        const data = { key_id: made.id, scopes: made.scopes, models: made.models }
+        await tell({ actor, action: 'key.created', reason, data })
+        return inserted
+      })
+      return { ...row, key }
+    },
+
+    revokeKey: (_body, { id }, { actor }) =>
+      change(deps, async (tx, tell) => {
+        const revoked = await revokeKey(tx, id)
+        if (!revoked) throw new AppError('not_found', `There is no API key "${id}".`)
+        const { key, changed } = revoked
+        const reason = `the API key "${key.name}" no longer works`
+        if (changed) await tell({ actor, action: 'key.revoked', reason, data: { key_id: id } })
+        return key
+      }),
+  }
+}
+
+async function insertIfRoom(tx: Sql, key: NewKey): ReturnType<typeof insertKey> {
+  const hasRoom = await makeRoomForKey(tx, MOST_KEYS)
+  const row = await insertKey(tx, key)
+  if (hasRoom && Buffer.byteLength(JSON.stringify(await listRoutedKeys(tx))) <= MOST_ROUTED_BYTES) return row
+  const text =
+    'There are more API keys than gateways can be told of. Revoke some, or give them shorter lists of models.'
+  throw new AppError('conflict', text)
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import type { RoutedKeyMessage } from '../api/bus/messages.ts'
+import { keyScope, type KeyScope } from '../api/key-scope.ts'
+import type { Sql } from './database.ts'
+import { jsonText } from './json-text.ts'
+
+export type KeyState = 'active' | 'expired' | 'revoked'
+
+const granted = { scopes: jsonText(z.array(keyScope)), models: jsonText(z.array(z.string())).nullable() }
+
+const keyRow = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    ...granted,
+    created_at: z.number(),
+    expires_at: z.number().nullable(),
+    last_used_at: z.number().nullable(),
+    revoked_at: z.number().nullable(),
+    /** The store's time when it was read: it alone says what has expired. */
+    now: z.number(),
+  })
+  .transform(({ revoked_at, now, ...row }) => ({ ...row, state: stateOf(revoked_at, row.expires_at, now) }))
+export type KeyRow = z.infer<typeof keyRow>
+
+const COLUMNS = 'id, name, scopes, models, created_at, expires_at, last_used_at, revoked_at, now_ms() as now'
+
+/** The one definition of a key that works, for statements. `stateOf` says the same of a row. */
+const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now_ms())'
+
+function stateOf(revokedAt: number | null, expiresAt: number | null, now: number): KeyState {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
+}
+
+export async function listKeys(sql: Sql): Promise<KeyRow[]> {
+  return keyRow.array().parse(await sql.query(`select ${COLUMNS} from api_keys order by created_at, id`))
+}
+
+/** Undefined also when the key no longer works. */
+export async function findKeyByHash(sql: Sql, keyHash: string): Promise<KeyRow | undefined> {
+  const rows = await sql.query(`select ${COLUMNS} from api_keys where key_hash = $1 and ${ACTIVE}`, [keyHash])
+  return keyRow.array().parse(rows)[0]
+}
+
+const routedRow = z.object({ id: z.string(), key_hash: z.string(), ...granted, expires_at: z.number().nullable() })
+
+/** The keys that work, as gateways check them. */
+export async function listRoutedKeys(sql: Sql): Promise<RoutedKeyMessage[]> {
+  const columns = 'id, key_hash, scopes, models, expires_at'
+  return routedRow.array().parse(await sql.query(`select ${columns} from api_keys where ${ACTIVE} order by id`))
+}
+
+export interface NewKey {
+  id: string
+  name: string
+  keyHash: string
+  scopes: readonly KeyScope[]
+  models: readonly string[] | null
+  expiresInMs?: number | undefined
+}
+
+export async function insertKey(tx: Sql, key: NewKey): Promise<KeyRow> {
+  const rows = await tx.query(
+    `insert into api_keys (id, name, key_hash, scopes, models, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, now_ms(), now_ms() + cast($6 as bigint))
+     returning ${COLUMNS}`,
+    [
+      key.id,
+      key.name,
+      key.keyHash,
+      JSON.stringify(key.scopes),
+      key.models && JSON.stringify(key.models),
+      key.expiresInMs ?? null,
+    ],
+  )
+  return keyRow.parse(rows[0])
+}
+
+/** Undefined when there is no such key; revoking twice changes nothing. */
+export async function revokeKey(tx: Sql, id: string): Promise<{ key: KeyRow; changed: boolean } | undefined> {
+  const changed = await tx.query(
+    'update api_keys set revoked_at = now_ms() where id = $1 and revoked_at is null returning id',
+    [id],
+  )
+  const [key] = keyRow.array().parse(await tx.query(`select ${COLUMNS} from api_keys where id = $1`, [id]))
+  return key && { key, changed: changed.length === 1 }
+}
+
+/** These were used just now. At most 1000 at a time: each is a parameter of the statement. */
+export async function touchKeys(tx: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const list = ids.map((_, i) => `$${i + 1}`).join(', ')
+  await tx.query(`update api_keys set last_used_at = now_ms() where id in (${list})`, ids)
+}
+
+/** Makes room when there are `most` keys: the oldest that no longer work go. False when there is none to give up. */
+export async function makeRoomForKey(tx: Sql, most: number): Promise<boolean> {
+  const [count] = await tx.query<{ n: number }>('select count(*) as n from api_keys')
+  if (count!.n < most) return true
+  const dead = (await listKeys(tx)).filter(({ state }) => state !== 'active')
+  for (const { id } of dead.slice(0, count!.n - most + 1)) await tx.query('delete from api_keys where id = $1', [id])
+  return dead.length > count!.n - most
+}
