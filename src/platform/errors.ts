@@ -12,7 +12,12 @@ export const errorTable = {
   timeout: { status: 408, type: 'timeout_error' },
   conflict: { status: 409, type: 'conflict_error' },
   too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  expectation_failed: { status: 417, type: 'invalid_request_error' },
   busy: { status: 429, type: 'rate_limit_error' },
+  headers_too_large: { status: 431, type: 'invalid_request_error' },
+  /** Nobody is left to read it; it is for logs and records. */
+  client_gone: { status: 499, type: 'invalid_request_error' },
   internal: { status: 500, type: 'server_error' },
   not_implemented: { status: 501, type: 'invalid_request_error' },
   bad_gateway: { status: 502, type: 'server_error' },

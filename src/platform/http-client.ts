@@ -21,6 +21,16 @@ export interface JsonRequest {
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
 
+/** Somebody answered, but not one of us. */
+export class StrangeAnswerError extends Error {
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** One POST of JSON. */
 export function postJson(url: URL, body: unknown, options: { token: string; timeoutMs: number }): Promise<JsonAnswer> {
   return requestJson(url, { method: 'POST', body, ...options })
@@ -54,7 +64,8 @@ export function requestJson(url: URL, options: JsonRequest): Promise<JsonAnswer>
         try {
           resolve({ status, body: JSON.parse(Buffer.concat(chunks).toString('utf8')), dateMs })
         } catch {
-          reject(new Error(`the answer (status ${status}) is not JSON: is this a Flotilla frontend?`))
+          const text = `the answer (status ${status}) is not JSON: is this a Flotilla frontend?`
+          reject(new StrangeAnswerError(text, status))
         }
       })
     })

@@ -1,11 +1,23 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import { formatAddress, type Address } from './address.ts'
+import { answerBadRequest } from './bad-requests.ts'
+import { checkHead, continueWhenRead } from './check-head.ts'
+import { limitConnections } from './connection-limit.ts'
 import { AppError, messageOf, toAppError } from './errors.ts'
+import { watchHalfClosed } from './half-closed.ts'
+import { defaultHttpLimits, type HttpLimits } from './http-limits.ts'
 import type { Logger } from './log.ts'
 import { createServer } from './node-http.ts'
+import { takeTheRest } from './proxy.ts'
+import { answerOnSocket, errorHeaders } from './socket-answer.ts'
+import { watchBodies } from './stalled-bodies.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+/** Has the connection for itself. What it throws is answered on the connection, which then ends. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void> | void
 
 export interface HttpServer {
   readonly address: Address
@@ -19,46 +31,94 @@ export interface HttpServerOptions {
   purpose: string
   flag: string
   handler: Handler
+  /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
+  onUpgrade?: UpgradeHandler
+  limits?: Partial<HttpLimits>
+  /** Other processes of ours listen there, too, and the system spreads the connections over them. */
+  sharesPort?: boolean
   log: Logger
 }
 
-/** A request must have sent its head within this time; bodies may take as long as they need. */
 const PROBE_AFTER_MS = 30_000
-const HEAD_TIMEOUT_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
 
-export async function startHttpServer({ listen, purpose, flag, handler, log }: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { listen, handler, onUpgrade, log } = options
+  const limits = { ...defaultHttpLimits, ...options.limits }
   const server = createServer({
-    headersTimeout: HEAD_TIMEOUT_MS,
+    headersTimeout: limits.headMs,
     requestTimeout: 0,
-    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: Math.max(10, Math.floor(limits.headMs / 8)),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: limits.headerBytes,
     // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
+    // Checked here, so that the answer has the shape of all others.
+    requireHostHeader: false,
+    shouldUpgradeCallback: (request) => onUpgrade !== undefined && isWebSocket(request),
   })
-  const sockets = new Set<Socket>()
+  // Counted here: the server would leave out those beyond without a word.
+  server.maxHeadersCount = 0
+  // Who has said all he has to say may still wait for the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  /** Each connection with the answers that it waits for, in order. */
+  const connections = new Map<Socket, Set<ServerResponse>>()
+  const unreadable = new WeakSet<Socket>()
+  const bodies = watchBodies(limits.bodySilenceMs, sendError)
   let closing = false
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.setNoDelay(true)
-    socket.once('close', () => sockets.delete(socket))
+  limitConnections(server, limits.connections, (socket) => {
+    const open = new Set<ServerResponse>()
+    connections.set(socket, open)
+    socket.once('close', () => connections.delete(socket))
+    socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
   })
-  server.on('request', (request, response) => {
+  server.on('clientError', (error, stream) => {
+    const socket = stream as Socket
+    // Whatever follows on this connection is as unreadable.
+    if (unreadable.has(socket)) return
+    unreadable.add(socket)
+    answerBadRequest(error, socket, connections.get(socket) ?? new Set(), limits)
+  })
+  const run = async (request: IncomingMessage, response: ServerResponse, serve: Handler): Promise<void> => {
+    const open = connections.get(request.socket)
+    open?.add(response)
+    response.once('close', () => open?.delete(response))
     // A client that goes away is not a failure; what waits on it looks at `close`.
     response.on('error', () => {})
     // A kept-alive connection that becomes idle now would hold up the end.
     response.once('finish', () => closing && setImmediate(() => server.closeIdleConnections()))
     request.on('error', () => {})
+    bodies.watch(request, response)
+    try {
+      checkHead(request, limits.headers)
+      await serve(request, response)
+    } catch (thrown) {
+      sendError(response, toShown(thrown, request, log))
+    }
+  }
+  server.on('request', (request, response) => void run(request, response, handler))
+  server.on('checkContinue', (request, response) => {
+    continueWhenRead(request, response)
+    void run(request, response, handler)
+  })
+  server.on('checkExpectation', (request, response) => void run(request, response, refuseExpectation))
+  server.on('upgrade', (request, stream, head) => {
+    const socket = stream as Socket
+    socket.on('error', () => {})
+    // An answer that is still to come would run into what is said after the switch.
+    if (connections.get(socket)?.size !== 0) return void socket.destroy()
     void (async () => {
       try {
-        await handler(request, response)
+        checkHead(request, limits.headers)
+        await onUpgrade?.(request, socket, head)
       } catch (thrown) {
-        const error = toAppError(thrown)
-        if (error.code === 'internal') log.error({ err: thrown, path: pathOf(request) }, 'http: a request failed')
-        sendError(response, error)
+        answerOnSocket(socket, toShown(thrown, request, log))
       }
     })()
   })
-  await listenOn(server, listen, purpose, flag)
+  await listenOn(server, options)
   const { port } = server.address() as AddressInfo
   return {
     address: { host: listen.host, port },
@@ -67,18 +127,34 @@ export async function startHttpServer({ listen, purpose, flag, handler, log }: H
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       const cut = setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
+        for (const socket of connections.keys()) socket.destroy()
       }, graceMs)
       await closed
       clearTimeout(cut)
+      bodies.dispose()
     },
   }
 }
 
-function listenOn(server: Server, listen: Address, purpose: string, flag: string): Promise<void> {
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket'
+}
+
+function refuseExpectation({ headers }: IncomingMessage): void {
+  const text = `Expect: ${headers.expect} cannot be met; the only expectation that is understood is 100-continue.`
+  throw new AppError('expectation_failed', text)
+}
+
+function toShown(thrown: unknown, request: IncomingMessage, log: Logger): AppError {
+  const error = toAppError(thrown)
+  if (error.code === 'internal') log.error({ err: thrown, path: pathOf(request) }, 'http: a request failed')
+  return error
+}
+
+function listenOn(server: Server, { listen, purpose, flag, sharesPort = false }: HttpServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen, purpose, flag)))
-    server.listen({ host: listen.host, port: listen.port }, () => resolve())
+    server.listen({ host: listen.host, port: listen.port, reusePort: sharesPort }, () => resolve())
   })
 }
 
@@ -110,59 +186,90 @@ export function sendJson(
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
+  response.end(beginJson(response, status, body, headers))
+}
+
+/** Sends the head; returns the text that belongs to it. */
+function beginJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): string {
   const text = `${JSON.stringify(body)}\n`
   response.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(text)),
     ...headers,
   })
-  response.end(text)
+  return text
 }
 
-/** The error as the client's last word. A response that has begun cannot be taken back: it is cut, never ended as if whole. */
-export function sendError(response: ServerResponse, error: AppError): void {
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
-  const headers: Record<string, string> = {}
-  if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)
-  if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
+/**
+ * The error as the client's last word. A response that has begun cannot be taken back: it is cut, never ended as if whole.
+ * Who is still sending has it at once and is heard for a while, because a connection closed on him may lose him the answer.
+ */
+export function sendError(response: ServerResponse, error: AppError, body: unknown = error.toBody()): void {
+  const { req: request } = response
+  if (response.headersSent) return void response.destroy()
+  if (request.complete) return sendJson(response, error.status, body, errorHeaders(error))
   // What is left of an unread body would be taken for the next request.
-  if (!response.req.complete) headers['connection'] = 'close'
-  sendJson(response, error.status, error.toBody(), headers)
+  const headers = { ...errorHeaders(error), connection: 'close' }
+  response.write(beginJson(response, error.status, body, headers))
+  const end = (): void => void response.end()
+  if (request.destroyed) return end()
+  request.once('end', end).once('close', end)
+  takeTheRest(request)
 }
 
 /** The whole body, up to a limit. */
-export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const tooLarge = (): AppError =>
-    new AppError('too_large', `The request body is larger than the limit of ${limitBytes} bytes.`)
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = (): AppError =>
+      new AppError('too_large', `The request body is larger than the limit of ${limitBytes} bytes.`)
+    if (Number(request.headers['content-length'] ?? 0) > limitBytes) return reject(tooLarge())
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const over = (): void => void request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
+    const onData = (chunk: Buffer): void => {
       bytes += chunk.length
-      if (bytes > limitBytes) throw tooLarge()
       chunks.push(chunk)
+      if (bytes <= limitBytes) return
+      over()
+      request.pause()
+      reject(tooLarge())
     }
-  } catch (error) {
-    if (error instanceof AppError) throw error
-    throw new AppError('bad_request', 'The connection ended before the whole request body had arrived.', {
-      cause: error,
-    })
-  }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    const onEnd = (): void => {
+      over()
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    }
+    const onCut = (cause?: Error): void => {
+      over()
+      const text = 'The connection ended before the whole request body had arrived.'
+      reject(new AppError('bad_request', text, { cause }))
+    }
+    if (request.destroyed) return onCut()
+    request.on('data', onData).once('end', onEnd).once('close', onCut).once('error', onCut)
+  })
 }
 
 /** Parses JSON whose errors a person can act on. */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new AppError('bad_request', 'The request body is empty; a JSON object was expected.')
+  const text = body.toString('utf8')
   try {
-    return JSON.parse(body.toString('utf8')) as unknown
-  } catch (error) {
-    throw new AppError('bad_request', `The request body is not valid JSON: ${messageOf(error)}.`, { cause: error })
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw new AppError('bad_request', `The request body is not valid JSON${whereItFails(text)}.`, { cause })
   }
+}
+
+function whereItFails(text: string): string {
+  const at = jsonMistakeAt(text)
+  if (at === undefined) return ''
+  if (at === text.length) return `: it ends too early, at position ${at}`
+  const before = text.slice(0, at).split('\n')
+  return ` at position ${at} (line ${before.length}, column ${before.at(-1)!.length + 1})`
 }
 
 /** The token of `Authorization: Bearer <token>`. */

@@ -4,4 +4,4 @@
  */
 const http = process.getBuiltinModule('node:http')
 
-export const { createServer, request, get, Agent } = http
+export const { createServer, request, get, Agent, STATUS_CODES } = http

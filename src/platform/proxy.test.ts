@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../testing/http.ts'
 import type { Handler } from './http.ts'
-import { Agent, request as httpRequest } from './node-http.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { request as httpRequest } from './node-http.ts'
 import { forward, type Forwarded, type Upstream } from './proxy.ts'
 
 /** A proxy in front of `upstream`; tells what became of each request. */
@@ -14,7 +15,8 @@ async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
     const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: {}, ...options }
     const result = forward(request, response, to)
     results.push(result)
-    if ((await result).outcome === 'unreachable' && !response.headersSent) response.writeHead(599).end()
+    await result
+    if (!response.headersSent) response.writeHead(599).end()
   })
   return { url, results }
 }
@@ -86,7 +88,7 @@ test('nobody there: nothing reaches the client, so another may be tried', async 
   expect(await results[0]).toMatchObject({ outcome: 'unreachable' })
 })
 
-test('a refusal counts as not reached', async () => {
+test('a refusal does not reach the client, so another may be tried', async () => {
   const { url, results } = await proxyTo(
     (_, response) => void response.writeHead(404, { 'x-refusal': '1' }).end('no'),
     {
@@ -94,7 +96,17 @@ test('a refusal counts as not reached', async () => {
     },
   )
   expect((await fetch(url)).status).toBe(599)
-  expect(await results[0]).toMatchObject({ outcome: 'unreachable' })
+  expect(await results[0]).toEqual({ outcome: 'refused', status: 404 })
+})
+
+test('headers of ours replace those of the answer', async () => {
+  const answerHeaders = { 'x-request-id': 'ours', 'x-private': undefined }
+  const { url } = await proxyTo(
+    (_, response) => void response.writeHead(200, { 'X-Request-Id': 'theirs', 'x-private': '1', 'x-other': '1' }).end(),
+    { answerHeaders },
+  )
+  const { headers } = await fetch(url)
+  expect([headers.get('x-request-id'), headers.get('x-private'), headers.get('x-other')]).toEqual(['ours', null, '1'])
 })
 
 test('an event stream that breaks off ends with words that say so', async () => {
@@ -103,10 +115,36 @@ test('an event stream that breaks off ends with words that say so', async () => 
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: 1\n\n', () => response.destroy())
     },
-    { lastWords: 'data: {"error":"broken"}\n\n' },
+    { lastWords: () => 'data: {"error":"broken"}\n\n' },
   )
   expect(await (await fetch(url)).text()).toBe('data: 1\n\ndata: {"error":"broken"}\n\n')
   expect(await results[0]).toMatchObject({ outcome: 'broken' })
+})
+
+test('an event that broke off halfway does not swallow the words after it', async () => {
+  const { url } = await proxyTo(
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: {"ha', () => response.destroy())
+    },
+    { lastWords: () => 'data: {"error":"broken"}\n\n' },
+  )
+  expect(await (await fetch(url)).text()).toBe('data: {"ha\n\ndata: {"error":"broken"}\n\n')
+})
+
+test.each([
+  ['is compressed', { 'content-encoding': 'gzip' }],
+  ['has told its length', { 'content-length': '1000' }],
+])('an event stream that %s takes no words of ours: it is cut', async (_, headers) => {
+  const { url } = await proxyTo(
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+      response.write('data: 1\n\n', () => response.destroy())
+    },
+    { lastWords: () => 'data: {"error":"broken"}\n\n' },
+  )
+  const answer = await new Promise<IncomingMessage>((resolve) => httpRequest(url, resolve).end())
+  await expect(textOf(answer)).rejects.toThrow('aborted')
 })
 
 test('any other answer that breaks off is cut, so that nobody takes a part for the whole', async () => {
@@ -122,7 +160,7 @@ test('a client that has gone before is not asked for', async () => {
   const target = new URL(await serve(() => void (asked += 1)))
   const { promise: result, resolve } = Promise.withResolvers<Forwarded>()
   const url = await serve(async (request, response) => {
-    const closed = once(request.socket, 'close')
+    const closed = new Promise((resolve) => request.socket.once('close', resolve))
     leave.abort()
     await closed
     const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {} }
@@ -150,17 +188,38 @@ test('a request answered before its end may go on for a while, and is then cut',
   await cut
 })
 
-test('with an agent, connections are kept for the next request', async () => {
-  const agent = new Agent({ keepAlive: true })
-  onTestFinished(() => agent.destroy())
+test('with a pool, connections are kept for the next request', async () => {
+  const pool = new ConnectionPool()
+  onTestFinished(() => pool.destroy())
   const ports = new Set<number>()
   const { url } = await proxyTo(
     (request, response) => {
       ports.add(request.socket.remotePort!)
       response.end('yes')
     },
-    { agent },
+    { pool },
   )
   for (let i = 0; i < 5; i += 1) expect(await (await fetch(url)).text()).toBe('yes')
   expect(ports.size).toBe(1)
+})
+
+test('a kept connection that ends as it is used again is no failure: a new one is taken', async () => {
+  const pool = new ConnectionPool()
+  onTestFinished(() => pool.destroy())
+  const asked = new Map<number, number>()
+  const target = new URL(
+    await serve(({ socket }, response) => {
+      const times = (asked.get(socket.remotePort!) ?? 0) + 1
+      asked.set(socket.remotePort!, times)
+      if (times === 1) response.end('yes')
+      else socket.destroy()
+    }),
+  )
+  const url = await serve(async (request, response) => {
+    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {}, pool }
+    await forward(request, response, to, Buffer.from('body'))
+  })
+  const post = async () => (await fetch(url, { method: 'POST', body: 'body' })).text()
+  expect([await post(), await post()]).toEqual(['yes', 'yes'])
+  expect([...asked.values()]).toEqual([2, 1])
 })

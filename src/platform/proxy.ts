@@ -1,19 +1,28 @@
-import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Address } from './address.ts'
+import type { ConnectionPool, PooledAnswer, PooledRequest } from './connection-pool.ts'
 import { request as httpRequest } from './node-http.ts'
 
 export interface Upstream extends Address {
   path: string
   /** By their names in lower case. Stronger than what the client sent; `undefined` takes a header away. */
   headers: Readonly<Record<string, string | undefined>>
-  /** Keeps connections for later requests. Without one each request has a connection of its own. */
-  agent?: Agent
+  /** Keeps connections for later requests, for requests whose body was read already. Without it each has its own. */
+  pool?: ConnectionPool | undefined
   /** Written to an event stream that broke off halfway, so that the client learns why instead of guessing. */
-  lastWords?: string
-  /** Answers that count as not having been reached, judged by their headers. */
-  isRefusal?: (answer: IncomingMessage) => boolean
+  lastWords?: () => string
+  /** Answers that are none, judged by their head: nothing of them reaches the client. */
+  isRefusal?: (answer: Pick<UpstreamAnswer, 'statusCode' | 'headers'>) => boolean
+  /** The same as `headers`, for what the client gets. */
+  answerHeaders?: Readonly<Record<string, string | undefined>>
+  /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
+  onHeard?: () => void
 }
+
+/** What both kinds of clients give. */
+type UpstreamAnswer = IncomingMessage | PooledAnswer
+type UpstreamRequest = ClientRequest | PooledRequest
 
 export type Forwarded =
   /** The upstream's answer, whatever its status, went to the client; or the client went away first. */
@@ -21,6 +30,7 @@ export type Forwarded =
   | { outcome: 'client gone' }
   /** Nothing has reached the client yet: another upstream may be tried. */
   | { outcome: 'unreachable'; error: Error }
+  | { outcome: 'refused'; status: number }
   /** The answer broke off halfway. The client got `lastWords`, or was cut off, so that it cannot take a part for the whole. */
   | { outcome: 'broken'; error: Error }
 
@@ -43,7 +53,7 @@ export function forward(
     const { socket } = request
     // It may have gone while its body was read or another upstream was tried, and says so only once.
     if (socket.destroyed) return resolve({ outcome: 'client gone' })
-    const outgoing = open(request, upstream, body)
+    let outgoing: UpstreamRequest
     let hasBegun = false
     let isOver = false
     const over = (result: Forwarded): void => {
@@ -57,30 +67,41 @@ export function forward(
       outgoing.destroy()
     }
     socket.once('close', onClientGone)
-    const onNoAnswer = (error: Error): void => {
-      if (!hasBegun && !isOver) over({ outcome: 'unreachable', error })
-    }
-    outgoing.on('error', onNoAnswer)
-    // Without an error: it wanted to speak another protocol (101).
-    outgoing.once('close', () => onNoAnswer(new Error('it closed the connection')))
-    outgoing.once('response', (answer) => {
-      if (isOver) return
-      if (upstream.isRefusal?.(answer)) {
-        answer.resume()
-        return over({ outcome: 'unreachable', error: new Error(`refused with status ${answer.statusCode}`) })
+    const send = (to: Upstream): void => {
+      const sent = open(request, to, body)
+      outgoing = sent
+      const onNoAnswer = (error: Error): void => {
+        if (hasBegun || isOver || sent !== outgoing) return
+        if (body && isStale(sent, error)) send({ ...to, pool: undefined })
+        else over({ outcome: 'unreachable', error })
       }
-      const problem = begin(response, answer)
+      sent.on('error', onNoAnswer)
+      // Without an error: it wanted to speak another protocol (101).
+      sent.once('close', () => onNoAnswer(new Error('it closed the connection')))
+      sent.once('response', (answer: UpstreamAnswer) => onAnswer(answer, to))
+      if (body) sent.end(body)
+      else if (!('onConnected' in sent) && hasBody(request)) request.pipe(sent)
+      else sent.end()
+    }
+    const onAnswer = (answer: UpstreamAnswer, to: Upstream): void => {
+      if (isOver) return
+      if (to.isRefusal?.(answer)) {
+        answer.resume()
+        return over({ outcome: 'refused', status: answer.statusCode ?? 502 })
+      }
+      const problem = begin(response, answer, to.answerHeaders)
       if (problem) {
         over({ outcome: 'unreachable', error: problem })
         return void outgoing.destroy()
       }
       hasBegun = true
-      sendOn(answer, response)
-      if (!upstream.agent) answer.once('end', () => outgoing.destroy())
-      answer.on('error', (error) => {
+      to.onHeard?.()
+      const isBetweenEvents = sendOn(answer, response, to.onHeard)
+      if (!to.pool) answer.once('end', () => outgoing.destroy())
+      answer.on('error', (error: Error) => {
         if (isOver) return
         over({ outcome: 'broken', error })
-        endBroken(response, answer, upstream.lastWords)
+        endBroken(response, answer, to.lastWords, isBetweenEvents())
       })
       response.once('finish', () => {
         if (isOver) return
@@ -90,11 +111,17 @@ export function forward(
         outgoing.destroy()
         takeTheRest(request)
       })
-    })
-    if (body) outgoing.end(body)
-    else if (hasBody(request)) request.pipe(outgoing)
-    else outgoing.end()
+    }
+    send(upstream)
   })
+}
+
+/**
+ * A kept connection may end in the very moment in which it is used again. Nothing of an answer has come, and its end is
+ * no news of the upstream, so that one is asked once more, on a new connection.
+ */
+function isStale(sent: UpstreamRequest, error: NodeJS.ErrnoException): boolean {
+  return sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
 /**
@@ -111,23 +138,32 @@ export function takeTheRest(request: IncomingMessage): void {
   request.once('end', stop).once('close', stop)
 }
 
-function open(request: IncomingMessage, upstream: Upstream, body: Buffer | undefined): ClientRequest {
-  const { host, port, path, agent } = upstream
+function open(request: IncomingMessage, upstream: Upstream, body: Buffer | undefined): UpstreamRequest {
+  const { host, port, path, pool } = upstream
   const headers = passOn(request.rawHeaders, { ...upstream.headers, ...framing(request, body) })
   // Also where it is not kept: one who is told "close" may hang up on a body that he does not want to read, and his answer
   // is then lost on the way.
   headers.push('connection', 'keep-alive')
-  // Not `agent: false`, which makes an agent for each request: 3 KB for as long as it lasts.
-  const via = agent ? { agent } : { createConnection: () => connect({ host, port, noDelay: true }) }
-  const outgoing = httpRequest({ host, port, path, method: request.method, headers, ...via })
-  outgoing.setNoDelay(true)
+  const method = request.method ?? 'GET'
+  const isPooled = pool !== undefined && (body !== undefined || !hasBody(request))
+  const outgoing = isPooled
+    ? pool.request({ host, port, path, method, headers })
+    : // Not `agent: false`, which makes an agent for each request: 3 KB for as long as it lasts.
+      httpRequest({
+        host,
+        port,
+        path,
+        method,
+        headers,
+        createConnection: () => connect({ host, port, noDelay: true }),
+      })
+  if ('onConnected' in outgoing && !outgoing.connecting) return outgoing
   // A machine that vanished answers nothing at all, and the kernel would try for minutes.
   const late = setTimeout(() => outgoing.destroy(new Error('no connection in time')), CONNECT_WITHIN_MS)
-  outgoing.once('socket', (socket) => {
-    if (!socket.connecting) clearTimeout(late)
-    else socket.once('connect', () => clearTimeout(late))
-  })
-  outgoing.once('close', () => clearTimeout(late))
+  const isConnected = (): void => clearTimeout(late)
+  if ('onConnected' in outgoing) outgoing.onConnected(isConnected)
+  else outgoing.once('socket', (socket) => (socket.connecting ? socket.once('connect', isConnected) : isConnected()))
+  outgoing.once('close', isConnected)
   return outgoing
 }
 
@@ -145,9 +181,13 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
-function begin(response: ServerResponse, answer: IncomingMessage): Error | undefined {
+function begin(
+  response: ServerResponse,
+  answer: UpstreamAnswer,
+  instead: Upstream['answerHeaders'] = {},
+): Error | undefined {
   try {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passOn(answer.rawHeaders, {}))
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passOn(answer.rawHeaders, instead))
   } catch (error) {
     response.statusMessage = ''
     return error as Error
@@ -155,10 +195,14 @@ function begin(response: ServerResponse, answer: IncomingMessage): Error | undef
   return undefined
 }
 
-function sendOn(answer: IncomingMessage, response: ServerResponse): void {
+/** Returns what says whether the last piece that came ended an event, if it is a stream of events. */
+function sendOn(answer: UpstreamAnswer, response: ServerResponse, onHeard: (() => void) | undefined): () => boolean {
+  let last: Buffer | undefined
   // By hand: a pipe would keep a dozen listeners for as long as the stream lasts.
   answer.on('data', (chunk: Buffer) => {
     clearImmediate(headAlone)
+    last = chunk
+    onHeard?.()
     if (!response.write(chunk)) answer.pause()
   })
   response.on('drain', () => answer.resume())
@@ -168,12 +212,21 @@ function sendOn(answer: IncomingMessage, response: ServerResponse): void {
   })
   // When there is nothing yet to go with it in one write.
   const headAlone = setImmediate(() => response.flushHeaders())
+  return () => last === undefined || /\n\r?\n$/.test(last.subarray(-3).toString('latin1'))
 }
 
-function endBroken(response: ServerResponse, answer: IncomingMessage, lastWords: string | undefined): void {
-  const isEventStream = answer.headers['content-type']?.startsWith('text/event-stream') ?? false
-  if (isEventStream && lastWords !== undefined) response.end(lastWords)
-  else response.destroy()
+/** Words can be added only to events that are plain text and whose length was not told beforehand. */
+function endBroken(
+  response: ServerResponse,
+  { headers }: UpstreamAnswer,
+  lastWords: Upstream['lastWords'],
+  isBetweenEvents: boolean,
+): void {
+  const isEventStream = headers['content-type']?.startsWith('text/event-stream') ?? false
+  const isOpen = headers['content-encoding'] === undefined && headers['content-length'] === undefined
+  if (!isEventStream || !isOpen || lastWords === undefined) return void response.destroy()
+  // Else they would be taken for the rest of the event that broke off.
+  response.end(`${isBetweenEvents ? '' : '\n\n'}${lastWords()}`)
 }
 
 /** Headers that belong to one connection, not to the request. */
@@ -188,7 +241,7 @@ const HOP_BY_HOP = new Set([
 ])
 
 /** Headers as they came, several of a name and all, with `instead` in the place of those that it names. */
-function passOn(raw: readonly string[], instead: Readonly<Record<string, string | undefined>>): string[] {
+export function passOn(raw: readonly string[], instead: Readonly<Record<string, string | undefined>>): string[] {
   const named = namedByConnection(raw)
   const passed: string[] = []
   for (let i = 0; i < raw.length; i += 2) {

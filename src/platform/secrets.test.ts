@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { tempFolder } from '../testing/temp-folder.ts'
-import { newSecret, readOrCreateSecret, sameSecret } from './secrets.ts'
+import { hashSecret, newSecret, readOrCreateSecret, sameHash, sameSecret } from './secrets.ts'
 
 test('a secret is made once, readable by its owner only, and leaves no other file', () => {
   const folder = tempFolder()
@@ -32,4 +32,12 @@ test('secrets are compared by value, whatever their lengths', () => {
   expect(sameSecret('abc', 'abc')).toBe(true)
   expect(sameSecret('abc', 'abcd')).toBe(false)
   expect(sameSecret('', 'a')).toBe(false)
+})
+
+test('a hash is the sha256 in hex, and hashes are compared by value', () => {
+  const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+  expect(hashSecret('abc')).toBe(abc)
+  expect(sameHash(hashSecret('abc'), abc)).toBe(true)
+  expect(sameHash(hashSecret('abd'), abc)).toBe(false)
+  expect(sameHash('', abc)).toBe(false)
 })

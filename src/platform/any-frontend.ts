@@ -1,0 +1,68 @@
+import { AppError, errorTable, messageOf, type ErrorCode } from './errors.ts'
+import { requestJson, StrangeAnswerError, type JsonAnswer, type JsonRequest } from './http-client.ts'
+
+const CALL_TIMEOUT_MS = 10_000
+
+/** Whoever is at these URLs is alive and is no frontend. */
+export class StrangersError extends AppError {
+  constructor(message: string) {
+    super('unavailable', message)
+  }
+}
+
+/**
+ * The frontends of a cluster, any of which can answer. Each call goes to the one that answered last, then to the others in
+ * turn. Rejects with `unavailable` when none of them answers, or with the code that one of them gave.
+ */
+export class AnyFrontend {
+  readonly #urls: readonly string[]
+  readonly #send: typeof requestJson
+  #first = 0
+
+  constructor(urls: readonly string[], send: typeof requestJson = requestJson) {
+    this.#urls = urls
+    this.#send = send
+  }
+
+  /** The frontend to ask first, then, at further attempts, the others. */
+  urlOf(attempt: number): string {
+    return this.#urls[(this.#first + attempt) % this.#urls.length]!
+  }
+
+  async post(path: string, request: Partial<JsonRequest>): Promise<unknown> {
+    const silences: string[] = []
+    let strangers = 0
+    for (let i = 0; i < this.#urls.length; i += 1) {
+      const at = (this.#first + i) % this.#urls.length
+      const url = new URL(`${this.#urls[at]}${path}`)
+      try {
+        const answer = await this.#send(url, { method: 'POST', timeoutMs: CALL_TIMEOUT_MS, ...request })
+        const result = judge(answer)
+        this.#first = at
+        return result
+      } catch (error) {
+        if (isLastWord(error)) throw error
+        silences.push(`${url.origin}: ${messageOf(error)}`)
+        // What fails on its side may be a proxy whose frontend is away.
+        if (error instanceof StrangeAnswerError && error.status < 500) strangers += 1
+      }
+    }
+    const text = `No frontend answers (${silences.join('; ')}).`
+    throw strangers === silences.length ? new StrangersError(text) : new AppError('unavailable', text)
+  }
+}
+
+function judge({ status, body }: JsonAnswer): unknown {
+  if (status === 200) return body
+  const { code, message } = ((body ?? {}) as { error?: { code?: string; message?: string } }).error ?? {}
+  if (code === undefined || !(code in errorTable)) {
+    // Somebody's proxy, or another program: nothing that speaks for the cluster.
+    throw new StrangeAnswerError(`answered ${status}, but not as a Flotilla frontend does`, status)
+  }
+  throw new AppError(code as ErrorCode, message ?? `answered ${status}`)
+}
+
+/** An answer that the other frontends would give, too; anything else may be better elsewhere, or later. */
+export function isLastWord(error: unknown): error is AppError {
+  return error instanceof AppError && error.status < 500 && error.code !== 'busy' && error.code !== 'timeout'
+}

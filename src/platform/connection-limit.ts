@@ -1,0 +1,31 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError } from './errors.ts'
+import { answerOnSocket } from './socket-answer.ts'
+
+/** So many of those who are turned away are told why at once; in a flood the rest is closed without a word. */
+const MOST_TOLD = 1000
+const RETRY_AFTER_S = 5
+
+/** Turns away connections beyond `most` before anything is read from them; tells of the others. */
+export function limitConnections(server: Server, most: number, onAccepted: (socket: Socket) => void): void {
+  // The server's own listener, which reads requests, is put behind ours.
+  const accept = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  let accepted = 0
+  let told = 0
+  server.on('connection', (socket) => {
+    if (accepted < most) {
+      accepted += 1
+      socket.once('close', () => (accepted -= 1))
+      for (const listener of accept) listener.call(server, socket)
+      onAccepted(socket)
+      return
+    }
+    if (told >= MOST_TOLD) return void socket.destroy()
+    told += 1
+    socket.once('close', () => (told -= 1))
+    const text = `All ${most} connections that this listener takes are in use. Try again in a moment.`
+    answerOnSocket(socket, new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S }))
+  })
+}

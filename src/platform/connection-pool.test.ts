@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from '../testing/until.ts'
+import { ConnectionPool, type PooledAnswer } from './connection-pool.ts'
+
+/** An upstream that does with each request, by number over all connections, as it is told. */
+async function anUpstream(onRequest: (socket: Socket, nth: number) => void) {
+  const sockets: Socket[] = []
+  let count = 0
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.on('data', () => onRequest(socket, (count += 1)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const pool = new ConnectionPool()
+  onTestFinished(() => {
+    pool.destroy()
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const { port } = server.address() as AddressInfo
+  // Whoever wants to hear all of an answer listens when it is told of it: the rest may come in the same moment.
+  const ask = (): Promise<{ text: string; isReused: boolean }> =>
+    new Promise((resolve, reject) => {
+      const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: ['host', 'x'] })
+      let text = ''
+      request.once('response', (answer) => {
+        answer.on('data', (piece) => (text += piece.toString()))
+        answer.once('end', () => resolve({ text, isReused: request.reusedSocket }))
+        answer.once('error', reject)
+      })
+      request.once('error', reject)
+      request.end(Buffer.from('body'))
+    })
+  return { ask, pool, port, sockets }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+test('a connection is kept for the next request, and several run side by side', async () => {
+  const { ask, sockets } = await anUpstream((socket) => void socket.write(OK))
+  expect(await ask()).toEqual({ text: 'ok', isReused: false })
+  expect(await ask()).toEqual({ text: 'ok', isReused: true })
+  await Promise.all([ask(), ask(), ask()])
+  expect(sockets.length).toBeLessThanOrEqual(3)
+})
+
+test.each([
+  ['says that it closes', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok'],
+  ['says more than was asked', `${OK}HTTP/1.1 200 OK\r\n\r\n`],
+])('one that %s is not used again', async (_, text) => {
+  const { ask, sockets } = await anUpstream((socket) => void socket.write(text))
+  expect((await ask()).text).toBe('ok')
+  await until(() => sockets[0]!.destroyed || sockets[0]!.readableEnded)
+  expect((await ask()).isReused).toBe(false)
+})
+
+test('one that ends while nobody uses it is forgotten', async () => {
+  const { ask, sockets } = await anUpstream((socket) => void socket.write(OK))
+  await ask()
+  sockets[0]!.end()
+  await until(() => sockets[0]!.destroyed)
+  expect((await ask()).isReused).toBe(false)
+})
+
+test('an end in the middle is told by the answer, one before it by the request', async () => {
+  const { ask, pool, port } = await anUpstream((socket, nth) => {
+    if (nth === 1) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhal')
+    else socket.destroy()
+  })
+  await expect(ask()).rejects.toThrow('it closed the connection')
+  const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: [] })
+  const failed = once(request, 'error')
+  request.end(Buffer.from('x'))
+  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
+})
+
+test('what is destroyed tells nothing more, and its connection is closed', async () => {
+  const { pool, port, sockets } = await anUpstream((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nsome'))
+  const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: [] })
+  const told: string[] = []
+  request.on('error', () => told.push('error'))
+  request.end()
+  const [answer] = (await once(request, 'response')) as [PooledAnswer]
+  answer.on('end', () => told.push('end'))
+  request.destroy()
+  await until(() => sockets[0]!.destroyed)
+  expect(told).toEqual([])
+})
