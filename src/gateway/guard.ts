@@ -1,25 +1,94 @@
 import type { IncomingMessage } from 'node:http'
+import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
+import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import { bearerToken } from '../platform/http.ts'
-import { sameSecret } from '../platform/secrets.ts'
+import { hashSecret, sameHash } from '../platform/secrets.ts'
+import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../platform/shown-key.ts'
 
-/**
- * Who may ask for inference: the holder of the key from anywhere; from this machine anybody, as long as the request
- * names this machine as its host. That last check keeps a web page elsewhere from reaching us through a host name of
- * its own that it points at 127.0.0.1 (DNS rebinding), and `Origin` from doing so openly.
- */
-export function allowInference(request: IncomingMessage, adminKey: string): void {
-  const token = bearerToken(request)
-  if (token && sameSecret(token, adminKey)) return
-  if (isLoopback(request.socket.remoteAddress ?? '') && namesLoopback(request)) return
-  const text =
-    'Inference from another machine needs a key: Authorization: Bearer <key>. The admin key in the data folder is one.'
-  throw new AppError('unauthorized', token ? `The key is wrong. ${text}` : text)
+/** Who asks, as far as it matters for what they may ask. */
+export interface Caller {
+  /** The id of the key that was shown; null for a program on this machine that showed none. */
+  keyId: string | null
+  /** Names of the models it may ask; null is all. */
+  models: readonly string[] | null
 }
 
-function namesLoopback(request: IncomingMessage): boolean {
-  const { host, origin } = request.headers
-  if (host !== undefined && !isLoopback(hostAndPort(host, 80)?.host ?? '')) return false
-  return origin === undefined || (URL.canParse(origin) && isLoopback(new URL(origin).hostname))
+export interface GuardDeps {
+  /** The keys that came with the routing table. */
+  keys: { hasSnapshot(): boolean; keyByHash(hash: string): RoutedKeyMessage | undefined }
+  clock: Pick<Clock, 'nowMs'>
+  /** `hashSecret` of the admin key of this frontend; a gateway on its own has none and learns such keys like others. */
+  adminKeyHash?: string | undefined
+}
+
+/** The `keyId` of the admin key, which has no row in the store. */
+const ADMIN_KEY_ID = 'admin'
+
+/**
+ * Who may ask for inference: the holder of the admin key or of an API key from anywhere; without a key only a program on
+ * this machine. A key of ours that is shown counts: a wrong one is told to be wrong, on this machine too. OpenAI's clients
+ * insist on some key, so a program on this machine may also show any other text. Nothing here waits, and no text that is
+ * thrown holds any of the key.
+ */
+export function allowInference(request: IncomingMessage, deps: GuardDeps): Caller {
+  refuseKeyInUrl(request)
+  const key = shownKey(request)
+  const refusal = whyNotWithoutKey(request)
+  if (key !== undefined) {
+    const holder = holderOf(hashSecret(key), deps)
+    if (!(holder instanceof AppError)) return holder
+    if (refusal !== undefined || looksLikeOurs(key)) throw holder
+  }
+  if (refusal === undefined) return { keyId: null, models: null }
+  throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
+}
+
+const HOW_TO_GET_ONE =
+  'Send Authorization: Bearer <key>; flotilla keys create --name <name> makes one on the machine of the frontend.'
+
+/** Who has the key, or why it is not known. Looking up a hash gives away no more than hashes, which open nothing. */
+function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Caller | AppError {
+  if (adminKeyHash !== undefined && sameHash(hash, adminKeyHash)) return { keyId: ADMIN_KEY_ID, models: null }
+  const known = keys.keyByHash(hash)
+  if (!known && !keys.hasSnapshot()) {
+    const text = 'This gateway has not yet heard from the control plane which keys there are. Try again in a moment.'
+    return new AppError('unavailable', text, { retryAfterS: 1 })
+  }
+  if (!known) {
+    const text = `This key is not known: it is wrong, or it was revoked or has expired. ${HOW_TO_GET_ONE} A program on the same machine may also ask without any key.`
+    return new AppError('unauthorized', text)
+  }
+  if (known.expires_at !== null && known.expires_at <= clock.nowMs()) {
+    throw new AppError('unauthorized', `This key has expired. ${HOW_TO_GET_ONE}`)
+  }
+  if (!known.scopes.some((scope) => scope === 'inference' || scope === 'admin')) {
+    throw new AppError('forbidden', `This key is not for inference. ${HOW_TO_GET_ONE}`)
+  }
+  return { keyId: known.id, models: known.models }
+}
+
+/**
+ * A connection from this machine is not yet a program of this machine: a web page from elsewhere reaches us through the
+ * browser by a host name of its own that it points at 127.0.0.1 (DNS rebinding) or openly with an `Origin`, and anybody
+ * at all through a reverse proxy that runs here.
+ */
+function whyNotWithoutKey(request: IncomingMessage): string | undefined {
+  const { headers } = request
+  if (!isLoopback(request.socket.remoteAddress ?? '')) return 'Inference from another machine needs a key.'
+  if (timesSent(request, 'host') > 1 || (headers.host !== undefined && !namesLoopback(headers.host))) {
+    return 'Inference without a key must name this machine as its host, as in http://127.0.0.1:8080; with another name it needs a key.'
+  }
+  if (headers.origin !== undefined && !(URL.canParse(headers.origin) && isLoopback(new URL(headers.origin).hostname))) {
+    return 'Inference for a web page from elsewhere needs a key.'
+  }
+  return PROXY_HEADERS.some((name) => headers[name] !== undefined)
+    ? 'Inference through a proxy needs a key.'
+    : undefined
+}
+
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
+
+function namesLoopback(host: string): boolean {
+  return isLoopback(hostAndPort(host, 80)?.host ?? '')
 }

@@ -1,157 +1,149 @@
-import type { Agent as HttpAgent, IncomingMessage, ServerResponse } from 'node:http'
-import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
-import { nearNames } from '../core/lib/near-names.ts'
-import { pick } from '../core/routing/pick.ts'
-import { hostAndPort } from '../platform/address.ts'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../platform/clock.ts'
-import { AppError } from '../platform/errors.ts'
-import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform/http.ts'
+import { AppError, toAppError } from '../platform/errors.ts'
+import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
-import { Agent } from '../platform/node-http.ts'
-import { forward } from '../platform/proxy.ts'
-import { matchRoute } from '../platform/routes.ts'
-import type { LiveRoute, LiveTable } from './routing-table.ts'
+import { ConnectionPool } from '../platform/connection-pool.ts'
+import { apiStyle, sendApiError } from './api-errors.ts'
+import { Decisions, type Decision } from './decisions.ts'
+import type { Caller } from './guard.ts'
+import { Liveness } from './liveness.ts'
+import { answerModels, findReadyModel, isModelsPath } from './models-api.ts'
+import { probe } from './probe.ts'
+import { readRequest, type ReadLimits } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import type { LiveTable } from './routing-table.ts'
+import { serve, type ServeDeps } from './serve.ts'
+import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 export interface InferenceDeps {
   table: LiveTable
   clock: Clock
   log: Logger
+  /** Who this gateway is, in its decisions. */
+  gatewayId?: string
+  /** Whether answers tell which node and replica gave them; off, because that is nobody's business by default. */
+  exposeNode?: boolean
+  /** A replica that was not heard for longer is asked whether it lives before it is sent anything; 0 asks none. */
+  probeTtlMs?: number
+  waitingRoom?: WaitingRoom
+  limits?: Partial<ReadLimits>
 }
 
-/** Prompts with images can be long; anything longer than this is a mistake or an attack. */
-const MOST_BODY_BYTES = 32 * 1024 * 1024
-/** A request is tried on this many replicas before its failure is told. */
-const MOST_TRIES = 3
-const NOT_READY_RETRY_S = 2
+export interface InferenceApi {
+  (request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void>
+  readonly decisions: Pick<Decisions, 'find'>
+  /** For those who want to speak WebSocket: they wait in the same room and learn from the same failures. */
+  upgrades(allow: UpgradeDeps['allow']): UpgradeHandler
+  dispose(): void
+}
 
-/** Serves everything under `/v1/`. Every request that names a model takes the same way, so none escapes the in-flight count. */
-export function inferenceApi(deps: InferenceDeps): Handler & { dispose(): void } {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 256 })
-  const handler: Handler = async (request, response) => {
+/**
+ * Serves everything under `/v1/`. Whatever is posted there takes the same way, by the model that it names: there is no
+ * list of paths, so none can be forgotten by the counting of requests in flight.
+ */
+export function inferenceApi(deps: InferenceDeps): InferenceApi {
+  const { table, clock, log, exposeNode = false } = deps
+  const waitingRoom = deps.waitingRoom ?? new WaitingRoom(clock)
+  const decisions = new Decisions(deps.gatewayId ?? 'gateway')
+  const liveness = new Liveness({ table, clock, log, probe, ttlMs: deps.probeTtlMs })
+  const pool = new ConnectionPool()
+  const serveDeps: ServeDeps = { table, liveness, pool, clock, log, exposeNode }
+
+  const handler = async (request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> => {
+    const requestId = requestIdOf(request)
     const path = pathOf(request)
-    if (path === '/v1/models' || path === '/v1/models/') return listModels(deps.table, request, response)
-    if (path.startsWith('/v1/models/')) return showModel(deps.table, path, response)
-    if (request.method !== 'POST') throw new AppError('not_found', `There is nothing to ${request.method} at ${path}.`)
-    const body = await readBody(request, MOST_BODY_BYTES)
-    await serve(deps, agent, request, response, modelOf(body), body)
-  }
-  return Object.assign(handler, { dispose: () => agent.destroy() })
-}
-
-/** Tries the best replica, then the next best for as long as nothing has reached the client. */
-async function serve(
-  { table, clock, log }: InferenceDeps,
-  agent: HttpAgent,
-  request: IncomingMessage,
-  response: ServerResponse,
-  modelName: string,
-  body: Buffer,
-): Promise<void> {
-  const tried = new Set<string>()
-  let lastError: Error | undefined
-  while (tried.size < MOST_TRIES) {
-    const candidates = table.routesOf(modelName).filter((route) => !tried.has(route.replicaId))
-    const route = pick(candidates, (candidate) => table.loadOf(candidate)) as LiveRoute | undefined
-    if (!route) break
-    tried.add(route.replicaId)
-    const done = table.begin(route, clock.nowMs())
+    if (request.method === 'POST' && !isModelsPath(path)) return infer(request, response, caller, path, requestId)
+    response.setHeader('x-request-id', requestId)
     try {
-      const result = await forward(request, response, upstreamOf(route, request, agent), body)
-      if (result.outcome === 'broken')
-        log.warn({ replica: route.replicaId, node: route.nodeName }, 'gateway: an answer broke off')
-      if (result.outcome !== 'unreachable') return
-      lastError = result.error
-      log.warn(
-        { replica: route.replicaId, node: route.nodeName, error: lastError.message },
-        'gateway: replica unreachable',
-      )
-    } finally {
-      done()
+      if (!isModelsPath(path)) throw new AppError('not_found', `There is nothing to ${request.method} at ${path}.`)
+      answerModels(table, request, response, path, caller)
+    } catch (thrown) {
+      sendApiError(request, response, toAppError(thrown))
     }
   }
-  throw lastError ? unreachable(modelName, tried.size, lastError) : notServed(table, modelName)
+
+  const infer = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    path: string,
+    requestId: string,
+  ): Promise<void> => {
+    const decision = newDecision(requestId, path, caller, clock.nowMs())
+    const { signal: gone, stop } = goneSignal(request)
+    try {
+      refuseDots(path)
+      const { body, model, sessionKey } = await readRequest(request, deps.limits)
+      decision.model = model
+      decision.policy = findReadyModel(table, model, caller).routePolicy
+      const readMs = clock.nowMs()
+      const leave = await waitingRoom.enter(model, gone)
+      try {
+        decision.queuedMs = clock.nowMs() - readMs
+        const style = apiStyle(path)
+        await serve(serveDeps, { request, response, body, model, sessionKey, style, gone, decision })
+      } finally {
+        leave()
+      }
+    } catch (thrown) {
+      const error = toAppError(thrown)
+      const isGone = gone.aborted || error.code === 'client_gone'
+      decision.status = isGone ? CLIENT_GONE : error.status
+      if (error.code === 'internal') log.error({ err: thrown, request: requestId, path }, 'gateway: a request failed')
+      if (!isGone) sendOwnError(request, response, error, requestId)
+    } finally {
+      stop()
+      decision.endedMs = clock.nowMs()
+      decisions.keep(decision)
+    }
+  }
+  return Object.assign(handler, {
+    decisions,
+    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ table, liveness, waitingRoom, clock, log, allow }),
+    dispose: () => pool.destroy(),
+  })
 }
 
-function upstreamOf(route: LiveRoute, request: IncomingMessage, agent: HttpAgent): Parameters<typeof forward>[2] {
-  const address = hostAndPort(route.address)
-  if (!address)
-    throw new AppError('internal', `Node ${route.nodeName} has the address "${route.address}", which is none.`)
+/** In no answer, because there is nobody to read one. */
+const CLIENT_GONE = new AppError('client_gone', '').status
+
+/** The client's own, so that it finds its request in our records; else one that nobody else has. */
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+function newDecision(requestId: string, path: string, caller: Caller, nowMs: number): Decision {
   return {
-    ...address,
-    path: `${replicaPath(route.replicaId, route.generation)}${request.url ?? ''}`,
-    headers: {
-      host: route.address,
-      // The client's key is for us; the node's data port has its own.
-      authorization: `Bearer ${route.dataKey}`,
-      [MODEL_HEADER]: encodeURIComponent(route.modelName),
-      expect: undefined,
-    },
-    agent,
-    lastWords: brokenStream(route),
-    isRefusal: (answer) => REFUSAL_HEADER in answer.headers,
+    requestId,
+    atMs: nowMs,
+    method: 'POST',
+    path,
+    model: null,
+    policy: null,
+    keyId: caller.keyId,
+    candidates: [],
+    candidateCount: 0,
+    tries: [],
+    queuedMs: 0,
+    status: 0,
+    endedMs: nowMs,
   }
 }
 
-function brokenStream(route: LiveRoute): string {
-  const message = `The replica on ${route.nodeName} stopped in the middle of this answer.`
-  const { error } = new AppError('bad_gateway', message).toBody()
-  return `data: ${JSON.stringify({ error })}\n\n`
+/** The connection is looked at: a response that waits for an earlier one on it is not told that the client has gone. */
+function goneSignal({ socket }: IncomingMessage): { signal: AbortSignal; stop: () => void } {
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort()
+  if (socket.destroyed) onClose()
+  socket.once('close', onClose)
+  return { signal: gone.signal, stop: () => void socket.off('close', onClose) }
 }
 
-function unreachable(modelName: string, tries: number, cause: Error): AppError {
-  const replicas = tries === 1 ? 'Its replica' : `${tries} of its replicas`
-  const text = `Model "${modelName}" cannot be reached: ${replicas} did not answer. Flotilla replaces lost replicas by itself; try again.`
-  return new AppError('bad_gateway', text, { cause, retryAfterS: NOT_READY_RETRY_S })
-}
-
-function notServed(table: LiveTable, modelName: string): AppError {
-  if (!table.hasSnapshot()) {
-    const text =
-      'This gateway has not yet heard from the control plane which replicas there are. Try again in a moment.'
-    return new AppError('unavailable', text, { retryAfterS: NOT_READY_RETRY_S })
-  }
-  if (table.hasModel(modelName)) {
-    const text = `Model "${modelName}" has no ready replica. It may be starting; GET /api/replicas shows its state and any error.`
-    return new AppError('model_not_ready', text, { retryAfterS: NOT_READY_RETRY_S, details: { param: 'model' } })
-  }
-  const names = table.models().map(({ name }) => name)
-  const near = nearNames(modelName, names)
-  const hint =
-    near.length > 0
-      ? `Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`
-      : 'GET /v1/models lists what there is.'
-  return new AppError('model_not_found', `There is no model "${modelName}". ${hint}`, { details: { param: 'model' } })
-}
-
-function modelOf(body: Buffer): string {
-  const parsed = parseJson(body)
-  const model = typeof parsed === 'object' && parsed !== null ? (parsed as { model?: unknown }).model : undefined
-  if (typeof model === 'string' && model !== '') return model
-  throw new AppError(
-    'bad_request',
-    'The body must be a JSON object with a "model": the name of a model, as a string.',
-    {
-      details: { param: 'model' },
-    },
-  )
-}
-
-function listModels(table: LiveTable, request: IncomingMessage, response: ServerResponse): void {
-  if (request.method !== 'GET') throw new AppError('method_not_allowed', '/v1/models takes GET only.')
-  const data = table.models().map((model) => viewModel(table, model.name, model.createdAtMs))
-  sendJson(response, 200, { object: 'list', data })
-}
-
-function showModel(table: LiveTable, path: string, response: ServerResponse): void {
-  const match = matchRoute([{ method: 'GET', path: '/v1/models/:name' }], 'GET', path)
-  if (!('route' in match)) throw new AppError('not_found', `There is nothing at ${path}.`)
-  const name = match.params['name']!
-  const model = table.models().find((candidate) => candidate.name === name)
-  if (!model) throw notServed(table, name)
-  sendJson(response, 200, viewModel(table, model.name, model.createdAtMs))
-}
-
-function viewModel(table: LiveTable, id: string, createdAtMs: number): object {
-  const ready = table.routesOf(id).length
-  return { id, object: 'model', created: Math.floor(createdAtMs / 1000), owned_by: 'flotilla', ready_replicas: ready }
+function sendOwnError(request: IncomingMessage, response: ServerResponse, error: AppError, requestId: string): void {
+  if (!response.headersSent) response.setHeader('x-request-id', requestId)
+  sendApiError(request, response, error)
 }

@@ -1,8 +1,16 @@
-import type { RouteMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
-import type { RouteLoad } from '../core/routing/pick.ts'
+import type {
+  RoutedKeyMessage,
+  RoutedModelMessage,
+  RouteMessage,
+  RoutingDeltaMessage,
+  RoutingSnapshotMessage,
+} from '../api/bus/messages.ts'
+import { LiveRoutes, type RouteLoad } from '../core/routing/live-routes.ts'
+import type { Ask } from '../core/routing/policies.ts'
 import type { Route } from '../core/routing/table.ts'
+import type { RoutePolicy } from '../core/types.ts'
 
-/** A route as the gateway holds it: where to send, what to show, and how busy it is. */
+/** A route as the gateway holds it: where to send, and what the node's data port asks of us. */
 export interface LiveRoute extends Route {
   dataKey: string
 }
@@ -11,16 +19,22 @@ export interface ServedModel {
   name: string
   engine: string
   createdAtMs: number
+  routePolicy: RoutePolicy
+  state: RoutedModelMessage['state']
 }
+
+/** That a node was heard longer ago than this is of no use to anybody; it is forgotten, so that gone nodes do not pile up. */
+const HEARD_KEPT_MS = 5 * 60_000
 
 /** The routing table in memory, from one snapshot and the deltas after it. Nothing on the request path leaves this process. */
 export class LiveTable {
   #feed: string | undefined
   #version = 0
   #models = new Map<string, ServedModel>()
-  #routes = new Map<string, LiveRoute>()
-  #byModel = new Map<string, LiveRoute[]>()
-  readonly #loads = new Map<string, RouteLoad>()
+  #keys = new Map<string, RoutedKeyMessage>()
+  readonly #routes = new LiveRoutes<LiveRoute>()
+  /** The one heard longest ago comes first. */
+  readonly #heard = new Map<string, number>()
 
   hasSnapshot(): boolean {
     return this.#feed !== undefined
@@ -30,30 +44,70 @@ export class LiveTable {
     return [...this.#models.values()]
   }
 
-  hasModel(name: string): boolean {
-    return this.#models.has(name)
+  model(name: string): ServedModel | undefined {
+    return this.#models.get(name)
   }
 
   routesOf(modelName: string): readonly LiveRoute[] {
-    return this.#byModel.get(modelName) ?? []
+    return this.#routes.routesOf(modelName)
   }
 
-  loadOf(route: Route): RouteLoad {
-    return this.#loads.get(route.replicaId) ?? { inFlight: 0, lastUsedMs: 0 }
+  route(replicaId: string): LiveRoute | undefined {
+    return this.#routes.route(replicaId)
   }
 
-  /** Counts a request at dispatch; the returned function gives it back, once. */
-  begin(route: Route, nowMs: number): () => void {
-    const load = this.#loads.get(route.replicaId) ?? { inFlight: 0, lastUsedMs: 0 }
-    this.#loads.set(route.replicaId, load)
-    load.inFlight += 1
-    load.lastUsedMs = nowMs
-    let open = true
-    return () => {
-      if (!open) return
-      open = false
-      load.inFlight -= 1
-      if (load.inFlight === 0 && !this.#routes.has(route.replicaId)) this.#loads.delete(route.replicaId)
+  /** Where the model's policy sends the next request, leaving out what is out. Begin it before anything is awaited. */
+  pick(modelName: string, ask: Ask, isOut: (route: LiveRoute) => boolean): LiveRoute | undefined {
+    const policy = this.#models.get(modelName)?.routePolicy ?? 'least_loaded'
+    return this.#routes.pick(modelName, policy, ask, isOut)
+  }
+
+  /** The least loaded ones in order, to be shown. */
+  ranked(modelName: string, most: number): LiveRoute[] {
+    return this.#routes.ranked(modelName, most)
+  }
+
+  /** Counts a request from this moment on; the returned function gives it back, once. */
+  begin(route: LiveRoute, nowMs: number): () => void {
+    return this.#routes.begin(route, nowMs)
+  }
+
+  loadOf(route: LiveRoute): RouteLoad {
+    return this.#routes.loadOf(route)
+  }
+
+  /** Our requests in flight by replica, those that are not 0. */
+  ownCounts(): Record<string, number> {
+    return this.#routes.ownCounts()
+  }
+
+  /** The requests in flight of all other gateways, by replica, in place of the last ones. */
+  setElsewhere(counts: ReadonlyMap<string, number>): void {
+    this.#routes.setElsewhere(counts)
+  }
+
+  keyByHash(hash: string): RoutedKeyMessage | undefined {
+    return this.#keys.get(hash)
+  }
+
+  hasKeys(): boolean {
+    return this.#keys.size > 0
+  }
+
+  /** When control last told us that it had heard a node. */
+  heardAtMs(nodeId: string): number | undefined {
+    return this.#heard.get(nodeId)
+  }
+
+  /** What `replace` would need to make this table again. */
+  snapshot(): RoutingSnapshotMessage | undefined {
+    if (this.#feed === undefined) return undefined
+    return {
+      feed: this.#feed,
+      version: this.#version,
+      models: this.models().map(toModelMessage),
+      routes: this.#routes.all().map(toRouteMessage),
+      keys: [...this.#keys.values()],
     }
   }
 
@@ -63,15 +117,18 @@ export class LiveTable {
     this.#feed = snapshot.feed
     this.#version = snapshot.version
     this.#setModels(snapshot.models)
-    this.#routes = new Map(snapshot.routes.map((route) => [route.replica_id, toRoute(route)]))
-    this.#index()
+    this.#setKeys(snapshot.keys)
+    this.#routes.replace(snapshot.routes.map(toRoute))
   }
 
   /** False when a delta was missed or another leader speaks: a new snapshot is needed. */
-  apply(delta: RoutingDeltaMessage): boolean {
+  apply(delta: RoutingDeltaMessage, nowMs: number): boolean {
+    // Who was heard is a fact about now, whatever we think of the versions.
+    this.#hear(delta.heard, nowMs)
     // The first delta of a feed builds on nothing, so it holds everything.
     if (delta.from_version === 0 && delta.feed !== this.#feed) {
-      this.replace({ feed: delta.feed, version: delta.version, models: delta.models ?? [], routes: delta.set })
+      const { feed, version, models = [], set: routes, keys = [] } = delta
+      this.replace({ feed, version, models, routes, keys })
       return true
     }
     if (delta.feed !== this.#feed || delta.from_version > this.#version) return false
@@ -79,22 +136,38 @@ export class LiveTable {
     if (delta.version <= this.#version) return true
     this.#version = delta.version
     if (delta.models) this.#setModels(delta.models)
-    for (const route of delta.set) this.#routes.set(route.replica_id, toRoute(route))
-    for (const id of delta.removed) this.#routes.delete(id)
-    this.#index()
+    if (delta.keys) this.#setKeys(delta.keys)
+    for (const route of delta.set) this.#routes.set(toRoute(route))
+    for (const id of delta.removed) this.#routes.remove(id)
     return true
   }
 
-  #setModels(models: RoutingSnapshotMessage['models']): void {
-    this.#models = new Map(
-      models.map(({ name, engine, created_at: createdAtMs }) => [name, { name, engine, createdAtMs }]),
-    )
+  #setModels(models: readonly RoutedModelMessage[]): void {
+    this.#models = new Map(models.map((model) => [model.name, toModel(model)]))
   }
 
-  #index(): void {
-    this.#byModel = Map.groupBy(this.#routes.values(), (route) => route.modelName)
-    for (const [id, load] of this.#loads) if (load.inFlight === 0 && !this.#routes.has(id)) this.#loads.delete(id)
+  #setKeys(keys: readonly RoutedKeyMessage[]): void {
+    this.#keys = new Map(keys.map((key) => [key.key_hash, key]))
   }
+
+  #hear(nodeIds: readonly string[], nowMs: number): void {
+    for (const id of nodeIds) {
+      this.#heard.delete(id)
+      this.#heard.set(id, nowMs)
+    }
+    for (const [id, heardMs] of this.#heard) {
+      if (nowMs - heardMs <= HEARD_KEPT_MS) return
+      this.#heard.delete(id)
+    }
+  }
+}
+
+function toModel({ name, engine, created_at, route_policy, state }: RoutedModelMessage): ServedModel {
+  return { name, engine, createdAtMs: created_at, routePolicy: route_policy, state }
+}
+
+function toModelMessage({ name, engine, createdAtMs, routePolicy, state }: ServedModel): RoutedModelMessage {
+  return { name, engine, created_at: createdAtMs, route_policy: routePolicy, state }
 }
 
 function toRoute(route: RouteMessage): LiveRoute {
@@ -106,5 +179,19 @@ function toRoute(route: RouteMessage): LiveRoute {
     nodeName: route.node_name,
     address: route.address,
     dataKey: route.data_key,
+    availableVram: route.available_vram,
+  }
+}
+
+function toRouteMessage(route: LiveRoute): RouteMessage {
+  return {
+    replica_id: route.replicaId,
+    generation: route.generation,
+    model_name: route.modelName,
+    node_id: route.nodeId,
+    node_name: route.nodeName,
+    address: route.address,
+    data_key: route.dataKey,
+    available_vram: route.availableVram,
   }
 }

@@ -1,71 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import type { RoutingDeltaMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Handler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { startLoop } from '../platform/loop.ts'
+import { fetchTable } from './fetch-table.ts'
 import { inferenceApi } from './inference.ts'
-import { LiveTable } from './routing-table.ts'
+import { LoadSharing } from './load-sharing.ts'
+import type { ReadLimits } from './read-request.ts'
+import { LiveTable, type LiveRoute } from './routing-table.ts'
+import type { SavedTable } from './saved-table.ts'
+import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
+
+export interface GatewayOptions {
+  bus: Bus
+  clock: Clock
+  log: Logger
+  /** Who this gateway is, in decisions and to other gateways. */
+  gatewayId: string
+  /** Whether answers say which node and replica they come from. */
+  exposeNode: boolean
+  savedTable?: SavedTable
+  /** Where they are not given, sane ones hold. */
+  limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits> }
+}
 
 export interface Gateway {
-  handler: Handler
+  handler: ReturnType<typeof inferenceApi>
+  /** The keys that came with the table. */
+  keys: Pick<LiveTable, 'hasSnapshot' | 'keyByHash'>
   /** How many replicas of a model can serve now. */
   readyReplicas(modelName: string): number
   /** Why this gateway is not ready, if it is not. */
   problem(): string | undefined
+  /** What is not as it should be although it serves. */
+  note(): string | undefined
   dispose(): Promise<void>
 }
 
 /** Deltas come every few seconds even when nothing changes: this much silence means that the table may be old. */
 const STALE_AFTER_MS = 15_000
-const SNAPSHOT_TIMEOUT_MS = 2000
 const CHECK_PERIOD_MS = 1000
+/** So long control has to answer at the start, before the table of the last run is taken. */
+const SAVED_AFTER_MS = 2000
 
-/** Keeps a routing table up to date over the bus and serves from it; with the bus away it serves from the last one. */
-export function startGateway(bus: Bus, clock: Clock, log: Logger): Gateway {
-  const table = new LiveTable()
-  const handler = inferenceApi({ table, clock, log })
-  let wanted = true
-  let heardMs = clock.nowMs()
+/**
+ * Keeps a routing table up to date over the bus and serves from it: a snapshot, then deltas, and another snapshot when one
+ * was missed. With bus or control away it serves from the last table, which was true a moment ago and mostly still is.
+ */
+export function startGateway(options: GatewayOptions): Gateway {
+  const { bus, clock, log, gatewayId, exposeNode, savedTable, limits = {} } = options
+  const table = new CountedTable()
+  const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
+  const handler = inferenceApi({ table, clock, log, gatewayId, exposeNode, waitingRoom, limits: limits.read ?? {} })
+  const load = new LoadSharing({ bus, clock, runId: `${gatewayId}/${randomUUID()}`, table })
+  table.onCount = () => load.changed()
+  let isWanted = true
+  let heardMs: number | undefined
+  /** When the table was saved that we serve from; undefined once control has spoken. */
+  let savedAtMs: number | undefined
+
+  const hear = (isChanged: boolean): void => {
+    heardMs = clock.nowMs()
+    savedAtMs = undefined
+    if (isChanged) savedTable?.changed(() => table.snapshot())
+  }
+  const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
+  const isStale = (): boolean => (silentMs() ?? 0) > STALE_AFTER_MS
 
   const loop = startLoop({
     periodMs: CHECK_PERIOD_MS,
     clock,
     async turn() {
-      if (!wanted || !bus.isConnected()) return
-      wanted = false
+      if (!bus.isConnected() || !(isWanted || isStale())) return
+      isWanted = false
       try {
-        table.replace(await bus.request('routingSnapshot', {}, { timeoutMs: SNAPSHOT_TIMEOUT_MS }))
-        heardMs = clock.nowMs()
+        table.replace(await fetchTable(bus))
+        hear(true)
       } catch (error) {
-        wanted = true
+        isWanted = true
         throw error
       }
     },
     onError: (error) => log.debug({ error: messageOf(error) }, 'gateway: no routing snapshot yet'),
   })
   const refresh = (): void => {
-    wanted = true
+    isWanted = true
     loop.wake()
   }
-  bus.subscribe('routingDelta', (delta) => {
-    heardMs = clock.nowMs()
-    if (!table.apply(delta)) refresh()
+  bus.subscribe('routingDelta', (delta: RoutingDeltaMessage) => {
+    if (table.apply(delta, clock.nowMs())) hear(delta.version !== delta.from_version)
+    else refresh()
   })
   bus.onReconnect(refresh)
+  bus.respond('why', async ({ request_id: id }) => {
+    const decision = handler.decisions.find(id)
+    return decision && { decision }
+  })
+  const cancelSaved = clock.after(savedTable ? SAVED_AFTER_MS : 0, () => {
+    if (table.hasSnapshot()) return
+    const found = savedTable?.load()
+    if (!found) return
+    table.replace(found.table)
+    savedAtMs = found.savedAtMs
+    log.warn({ saved_at: timeOf(savedAtMs) }, 'gateway: control does not answer; serving from the saved routing table')
+  })
 
   return {
     handler,
+    keys: table,
     readyReplicas: (modelName) => table.routesOf(modelName).length,
-    problem() {
-      if (!table.hasSnapshot()) return 'no routing table yet'
-      const silentMs = clock.nowMs() - heardMs
-      // Stale but serving: what was loaded keeps answering.
-      return silentMs > STALE_AFTER_MS ? `nothing heard from control for ${Math.round(silentMs / 1000)} s` : undefined
+    problem: () => (table.hasSnapshot() ? undefined : 'no routing table yet'),
+    note() {
+      if (savedAtMs !== undefined)
+        return `control has not answered yet; serving from the table saved at ${timeOf(savedAtMs)}`
+      const seconds = Math.round((silentMs() ?? 0) / 1000)
+      return isStale() ? `nothing heard from control for ${seconds} s; serving from the last table` : undefined
     },
     async dispose() {
+      cancelSaved()
       await loop.dispose()
+      load.dispose()
       handler.dispose()
+      await savedTable?.dispose()
     },
   }
+}
+
+/** A table that tells when a request begins or ends, so that the other gateways can be told. */
+class CountedTable extends LiveTable {
+  onCount = (): void => {}
+
+  override begin(route: LiveRoute, nowMs: number): () => void {
+    const end = super.begin(route, nowMs)
+    this.onCount()
+    return () => {
+      end()
+      this.onCount()
+    }
+  }
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
 }

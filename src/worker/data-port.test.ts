@@ -51,13 +51,6 @@ describe('the data port refuses', () => {
     expect((await ask()).status).toBe(401)
   })
 
-  test('to switch to another protocol', async () => {
-    const { url, replica } = await aDataPort(() => expect.unreachable())
-    const headers = { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }
-    expect(await askRaw(url + path, { headers })).toMatchObject({ status: 501, isRefusal: true })
-    expect(replica.inFlight).toBe(0)
-  })
-
   test('in the middle of a long upload, and is understood', async () => {
     const { ask, replica } = await aDataPort(() => expect.unreachable())
     replica.state = 'draining'

@@ -1,29 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { MODEL_HEADER } from '../api/data-port.ts'
+import { MODEL_HEADER, REFUSAL_HEADER } from '../api/data-port.ts'
 import { isLoopback } from '../platform/address.ts'
 import { AppError } from '../platform/errors.ts'
 import { sendHealth, type Check } from '../platform/health.ts'
-import { bearerToken, pathOf, readBody, type Handler } from '../platform/http.ts'
+import { pathOf, readBody, type Handler, type UpgradeHandler } from '../platform/http.ts'
 import { forward } from '../platform/proxy.ts'
-import { sameSecret } from '../platform/secrets.ts'
+import { answerOnSocket } from '../platform/socket-answer.ts'
+import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { refuse } from './data-port/refuse.ts'
 import { replaceModel } from './data-port/replace-model.ts'
-
-/** A replica as the data port sees it. */
-export interface ServedReplica {
-  readonly spec: { readonly generation: number; readonly model_name: string }
-  readonly key: string
-  readonly state: string
-  /** Undefined as soon as the engine is gone, so that nobody who has it next is asked in its stead. */
-  readonly port: number | undefined
-  /** The name that the engine knows the model by, when that is another. */
-  readonly requestModel?: string | undefined
-  /** Counts one request; the returned function gives it back, once. */
-  beginRequest(): () => void
-}
+import { checkKey, findTarget, type Replicas, type ServedReplica } from './data-port/target.ts'
 
 export interface DataPortOptions {
-  replicas: { find(id: string): ServedReplica | undefined }
+  replicas: Replicas
   /** Undefined until this node has one. */
   dataKey: () => string | undefined
   checks: Record<string, Check>
@@ -56,19 +45,33 @@ export function dataPortHandler({ replicas, dataKey, checks, extra }: DataPortOp
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { id, generation, path } = parseTarget(request)
-    const replica = findReplica(replicas.find(id), id, generation)
-    checkModel(request, replica)
-    checkState(replica)
-    if (request.headers.upgrade !== undefined) {
-      const text = 'The data port speaks plain HTTP only: it cannot switch to another protocol (Upgrade).'
-      throw new AppError('not_implemented', text)
-    }
+    const { replica, path } = findTarget(request, replicas)
     const done = replica.beginRequest()
     try {
       await forwardToEngine(request, response, replica, path)
     } finally {
       done()
+    }
+  }
+}
+
+/** The same way for those who want to speak WebSocket with an engine. It counts for as long as the connection is open. */
+export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'replicas' | 'dataKey'>): UpgradeHandler {
+  return async (request, socket, head) => {
+    try {
+      checkKey(request, dataKey())
+      const { replica, path } = findTarget(request, replicas)
+      const done = replica.beginRequest()
+      try {
+        const target = engineAt(replica.port!, renamed(path, replica.requestModel))
+        const result = await forwardUpgrade(request, socket, head, target)
+        if (result.outcome === 'unreachable') throw noAnswer(replica, result.error)
+      } finally {
+        done()
+      }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      answerOnSocket(socket, error, { [REFUSAL_HEADER]: '1' })
     }
   }
 }
@@ -87,49 +90,6 @@ export function healthHandler(checks: Record<string, Check>): Handler {
   }
 }
 
-function checkKey(request: IncomingMessage, dataKey: string | undefined): void {
-  const token = bearerToken(request)
-  if (token !== undefined && dataKey !== undefined && sameSecret(token, dataKey)) return
-  const text = 'The data port needs the data key of this node (Authorization: Bearer <key>), which gateways are given.'
-  throw new AppError('unauthorized', token === undefined ? text : `The key is wrong. ${text}`)
-}
-
-function parseTarget(request: IncomingMessage): { id: string; generation: number; path: string } {
-  const match = /^\/replicas\/([^/]+)\/(\d{1,16})(\/.*)$/.exec(request.url ?? '')
-  if (!match) throw new AppError('not_found', 'The data port serves /replicas/<id>/<generation>/… only.')
-  return { id: match[1]!, generation: Number(match[2]), path: match[3]! }
-}
-
-function findReplica(replica: ServedReplica | undefined, id: string, generation: number): ServedReplica {
-  if (replica?.spec.generation === generation) return replica
-  const text = replica
-    ? `Replica ${id} runs on this node in generation ${replica.spec.generation}, not ${generation}.`
-    : `There is no replica ${id} on this node.`
-  throw new AppError('not_found', text)
-}
-
-/** Whoever does not say which model is meant has named the replica in full, and that is enough. */
-function checkModel(request: IncomingMessage, { key, spec }: ServedReplica): void {
-  const header = request.headers[MODEL_HEADER]
-  if (header === undefined || header === encodeURIComponent(spec.model_name)) return
-  let meant: string
-  try {
-    meant = decodeURIComponent(String(header))
-  } catch {
-    throw new AppError('bad_request', `The header ${MODEL_HEADER} is not a percent-encoded name.`)
-  }
-  if (meant === spec.model_name) return
-  throw new AppError('conflict', `Replica ${key} serves the model "${spec.model_name}", not "${meant}".`)
-}
-
-function checkState({ key, state, port }: ServedReplica): void {
-  if (state === 'ready' && port !== undefined) return
-  if (state === 'draining' || state === 'stopping') {
-    throw new AppError('unavailable', `Replica ${key} is ${state} and takes no new requests.`, { details: { state } })
-  }
-  throw new AppError('model_not_ready', `Replica ${key} is ${state}, not ready.`, { details: { state } })
-}
-
 async function forwardToEngine(
   request: IncomingMessage,
   response: ServerResponse,
@@ -143,8 +103,19 @@ async function forwardToEngine(
   if (port === undefined) throw new AppError('bad_gateway', `The engine of ${replica.key} has ended.`)
   const result = await forward(request, response, engineAt(port, path), body)
   if (result.outcome !== 'unreachable') return
-  const text = `The engine of ${replica.key} did not answer: ${result.error.message}.`
-  throw new AppError('bad_gateway', text, { cause: result.error })
+  throw noAnswer(replica, result.error)
+}
+
+function noAnswer({ key }: ServedReplica, cause: Error): AppError {
+  return new AppError('bad_gateway', `The engine of ${key} did not answer: ${cause.message}.`, { cause })
+}
+
+/** Without a body, the model is named in the query. */
+function renamed(path: string, requestModel: string | undefined): string {
+  const url = new URL(path, 'http://engine')
+  if (requestModel === undefined || !url.searchParams.has('model')) return path
+  url.searchParams.set('model', requestModel)
+  return `${url.pathname}${url.search}`
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { NodeCredentials, NodeRegistration, Registered } from '../api/admin/schemas.ts'
-import { lifeMsOf } from '../bus/user-jwt.ts'
+import { backoff, holdConnection, jittered, newContact, type Contact } from '../bus/hold-connection.ts'
+import { isLastWord } from '../platform/any-frontend.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
 import { messageOf, type AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import { isLastWord, type Frontends } from './frontends.ts'
+import type { Frontends } from './frontends.ts'
 
 export interface MembershipDeps {
   frontends: Pick<Frontends, 'register' | 'credentials'>
@@ -33,15 +34,6 @@ export interface Departure {
 }
 
 const PENDING_POLL_MS = 2000
-const CHECK_MS = 1000
-/** A bus that is away for longer may be somewhere else by now. */
-const AWAY_PATIENCE_MS = 5000
-const AWAY_PATIENCE_MOST_MS = 30_000
-/** Asked now and then even when all is well, so that a lost word about our removal costs time and nothing else. */
-const REFRESH_MS = 5 * 60_000
-const RENEW_AT = 0.75
-const RETRY_FIRST_MS = 500
-const RETRY_MOST_MS = 15_000
 
 /**
  * Joins the cluster and stays in it, for as long as the cluster wants us and `signal` is not aborted.
@@ -59,12 +51,12 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
   onRegistered(nodeId)
   let told: 'nothing' | 'pending' | 'approved' = 'nothing'
   let answer: Registered = first
-  const contact: Contact = { asks: 0, problem: undefined, isBack: false }
+  const contact = newContact()
   while (!signal.aborted) {
     if (answer.credentials) {
       if (told === 'pending') log.info({ node: name, id: nodeId }, 'approved')
       told = 'approved'
-      await beMember(deps, signal, answer, answer.credentials, contact)
+      await beMember(deps, signal, nodeId, answer.credentials, contact)
     } else {
       if (told !== 'pending')
         log.info({ node: name, id: nodeId }, `waiting for approval: flotilla nodes approve ${quoted(name)}`)
@@ -92,57 +84,17 @@ async function presentAgain({ frontends, registration, log }: MembershipDeps, kn
   }
 }
 
-/** How it has gone with the bus since we were last connected. */
-interface Contact {
-  /** Times we have asked for other credentials. */
-  asks: number
-  problem: string | undefined
-  /** It was away and is back. */
-  isBack: boolean
-}
-
 /** Works with these credentials until it is time to ask for others. */
-async function beMember(
+function beMember(
   deps: MembershipDeps,
   signal: AbortSignal,
-  { node_id: nodeId }: Registered,
+  nodeId: string,
   credentials: NodeCredentials,
   contact: Contact,
 ): Promise<void> {
-  const { link, clock, log } = deps
   deps.onCredentials(nodeId, credentials)
-  try {
-    await link.use(nodeId, credentials)
-  } catch (error) {
-    const problem = messageOf(error)
-    if (problem !== contact.problem) log.warn({ error: problem }, 'the bus cannot be had; trying again')
-    contact.problem = problem
-    return sleep(clock, backoff(deps, contact.asks++), signal)
-  }
-  const lifeMs = credentials.bus_jwt === null ? undefined : lifeMsOf(credentials.bus_jwt)
-  const renewMs = clock.nowMs() + jittered(deps, Math.min(REFRESH_MS, (lifeMs ?? Infinity) * RENEW_AT))
-  let awayMs: number | undefined
-  while (!signal.aborted && clock.nowMs() < renewMs) {
-    await sleep(clock, CHECK_MS, signal)
-    if (link.isConnected()) {
-      contact.asks = 0
-      contact.problem = undefined
-      if (awayMs === undefined) continue
-      // While we were away we may have been removed, or something else may have changed.
-      contact.isBack = true
-      return sleep(clock, deps.random() * PENDING_POLL_MS, signal)
-    }
-    awayMs ??= clock.nowMs() - CHECK_MS
-    if (clock.nowMs() - awayMs < patience(link.isRefused(), contact.asks)) continue
-    contact.asks += 1
-    return
-  }
-}
-
-/** How long the bus may be away before we ask where it is. Longer each time, for it may be down for hours. */
-function patience(refused: boolean, asks: number): number {
-  if (refused && asks === 0) return 0
-  return Math.min(AWAY_PATIENCE_MOST_MS, AWAY_PATIENCE_MS * 2 ** Math.min(asks, 10))
+  const use = (): Promise<void> => deps.link.use(nodeId, credentials)
+  return holdConnection({ ...deps, use, jwt: credentials.bus_jwt }, contact, signal)
 }
 
 /** Asks until there is an answer. One line when the frontends fall silent or say something new, one when they are back. */
@@ -179,15 +131,6 @@ function refusedFor(error: AppError): Departure {
 function removedFor(error: AppError): Departure | undefined {
   if (error.code !== 'not_found' && error.code !== 'forbidden') return undefined
   return { why: 'removed', message: error.message }
-}
-
-function backoff(deps: MembershipDeps, tries: number): number {
-  return jittered(deps, Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(tries, 20)))
-}
-
-/** From three quarters of it to all of it. */
-function jittered({ random }: MembershipDeps, delayMs: number): number {
-  return delayMs * (0.75 + random() / 4)
 }
 
 /** As a shell takes it. */

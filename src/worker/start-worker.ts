@@ -11,7 +11,7 @@ import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
 import { openBoot } from './boot.ts'
-import { dataPortHandler, healthHandler, type DataPortOptions } from './data-port.ts'
+import { dataPortHandler, dataPortUpgrades, healthHandler, type DataPortOptions } from './data-port.ts'
 import { Frontends } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -214,8 +214,16 @@ async function openDataPort(
   if (options.nodeType === 'agent')
     return formatAddress(options.advertise ?? { host: '', port: options.listen.port || 9 })
   const purpose = "the worker's data port"
-  const handler = dataPortHandler(dataPort)
-  const server = await startHttpServer({ listen: options.listen, purpose, flag: '--worker-listen', handler, log })
+  const server = await startHttpServer({
+    listen: options.listen,
+    purpose,
+    flag: '--worker-listen',
+    handler: dataPortHandler(dataPort),
+    onUpgrade: dataPortUpgrades(dataPort),
+    // More than a gateway takes from its clients, because it adds some of its own.
+    limits: { headerBytes: 32 * 1024, headers: 250 },
+    log,
+  })
   life.own('data port', () => server.dispose(CLOSE_GRACE_MS))
   if (options.advertise) return formatAddress(options.advertise)
   const { host, port } = server.address

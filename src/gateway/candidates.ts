@@ -1,0 +1,42 @@
+import type { Candidate, Decision } from './decisions.ts'
+import type { Liveness } from './liveness.ts'
+import type { LiveRoute, LiveTable } from './routing-table.ts'
+
+/** Enough to see why the chosen one was; a list of thousands for each of thousands of requests would be a leak. */
+const FEW_CANDIDATES = 8
+/** For requests that did not go well at once. */
+const MOST_CANDIDATES = 50
+
+/** Writes down among which replicas `chosen` was chosen, before it is counted: the loads are those that decided. */
+export function noteCandidates(
+  decision: Decision,
+  chosen: LiveRoute,
+  table: Pick<LiveTable, 'ranked' | 'loadOf' | 'routesOf'>,
+  liveness: Pick<Liveness, 'whyOut'>,
+): void {
+  const isFirst = decision.candidates.length === 0
+  const ranked = table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)
+  if (isFirst) decision.candidateCount = table.routesOf(chosen.modelName).length
+  const { candidates } = decision
+  const note = (route: LiveRoute): void => {
+    const { here, elsewhere, lastUsedMs } = table.loadOf(route)
+    const leftOut = route === chosen ? null : (liveness.whyOut(route) ?? null)
+    candidates.push({ route, here, elsewhere, lastUsedMs, leftOut })
+  }
+  // What an earlier pick has seen stays as it was seen.
+  if (!find(candidates, chosen)) note(chosen)
+  for (const route of ranked) {
+    if (candidates.length >= MOST_CANDIDATES) return
+    if (!find(candidates, route)) note(route)
+  }
+}
+
+/** Writes down that a replica was passed over although it had been chosen. */
+export function noteLeftOut({ candidates }: Decision, route: LiveRoute, why: string): void {
+  const candidate = find(candidates, route)
+  if (candidate) candidate.leftOut = why
+}
+
+function find(candidates: readonly Candidate[], { replicaId }: LiveRoute): Candidate | undefined {
+  return candidates.find(({ route }) => route.replicaId === replicaId)
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Logger } from '../platform/log.ts'
+import { Outliers } from './outliers.ts'
+import type { Probe, Verdict } from './probe.ts'
+import { RouteNotes } from './route-notes.ts'
+import type { LiveRoute, LiveTable } from './routing-table.ts'
+
+export interface LivenessDeps {
+  table: Pick<LiveTable, 'route' | 'heardAtMs'>
+  clock: Pick<Clock, 'nowMs'>
+  log: Logger
+  probe: Probe
+  /** A replica that was not heard for longer is asked first; 0 asks none. */
+  ttlMs?: number | undefined
+}
+
+/** A request under way at a replica. */
+export interface Contact {
+  /** Something of its answer has come. */
+  heard: () => void
+  /** Once, whatever became of it. */
+  end: () => void
+}
+
+interface Known {
+  heardAtMs: number
+  /** When it last failed: what was heard before says nothing any more. */
+  doubtedAtMs: number
+  /** Requests of ours that are under way there. */
+  underWay: number
+  probing: Promise<Verdict> | undefined
+}
+
+const TTL_MS = 30_000
+/** Who has sent a piece of an answer in this time, and has not finished it, is busy when it does not answer a probe. */
+const STILL_PRODUCING_MS = 60_000
+
+/** What this gateway knows of the life of replicas, from what they and their nodes say. Nothing of it is on the bus. */
+export class Liveness {
+  readonly #deps: LivenessDeps
+  readonly #ttlMs: number
+  readonly #notes: RouteNotes<Known>
+  readonly #outliers: Outliers
+
+  constructor(deps: LivenessDeps) {
+    this.#deps = deps
+    this.#ttlMs = deps.ttlMs ?? TTL_MS
+    this.#notes = new RouteNotes(deps.table)
+    this.#outliers = new Outliers(deps)
+  }
+
+  /** Why a replica is left out for now, if it is. */
+  whyOut(route: LiveRoute): string | undefined {
+    return this.#outliers.whyOut(route)
+  }
+
+  /** Undefined when the replica is known to live, so that nobody waits; else what a probe finds. */
+  check(route: LiveRoute): Promise<Verdict> | undefined {
+    const known = this.#known(route)
+    if (this.#ttlMs === 0 || this.#isConfirmed(route, known)) return undefined
+    // All who ask meanwhile get the same answer, and none of them can end the probe by going away.
+    known.probing ??= this.#probe(route, known).finally(() => (known.probing = undefined))
+    return known.probing
+  }
+
+  contact(route: LiveRoute): Contact {
+    const known = this.#known(route)
+    known.underWay += 1
+    let hasAnswered = false
+    return {
+      heard: () => {
+        // Only the first piece says that it takes requests; the others come on a connection that it already has.
+        if (hasAnswered) known.heardAtMs = this.#deps.clock.nowMs()
+        else this.#answered(route, known)
+        hasAnswered = true
+      },
+      end: () => {
+        known.underWay -= 1
+      },
+    }
+  }
+
+  /** It could not be reached, or broke off: it is asked before the next request is sent to it. */
+  doubt(route: LiveRoute): void {
+    this.#known(route).doubtedAtMs = this.#deps.clock.nowMs()
+  }
+
+  /** No connection to it. */
+  failed(route: LiveRoute, why: string): void {
+    this.doubt(route)
+    this.#outliers.failed(route, why)
+  }
+
+  /** Its node refused in its stead. Of a replica that is not there, or is another, nothing is to be expected. */
+  refused(route: LiveRoute, status: number): void {
+    const why = `refused with status ${status}`
+    if (status === 404 || status === 409) {
+      this.doubt(route)
+      this.#outliers.misdirected(route, why)
+    } else this.failed(route, why)
+  }
+
+  #isConfirmed({ nodeId }: LiveRoute, { heardAtMs, doubtedAtMs }: Known): boolean {
+    const lastMs = Math.max(heardAtMs, this.#deps.table.heardAtMs(nodeId) ?? -Infinity)
+    return lastMs > doubtedAtMs && this.#deps.clock.nowMs() - lastMs <= this.#ttlMs
+  }
+
+  async #probe(route: LiveRoute, known: Known): Promise<Verdict> {
+    const verdict = await this.#deps.probe(route)
+    if (verdict.state === 'silent' && this.#isBusy(known)) return { state: 'alive' }
+    if (verdict.state === 'alive') this.#answered(route, known)
+    else if (verdict.state === 'dead' && verdict.status !== undefined) this.refused(route, verdict.status)
+    else this.failed(route, verdict.why)
+    return verdict
+  }
+
+  #isBusy({ underWay, heardAtMs }: Known): boolean {
+    return underWay > 0 && this.#deps.clock.nowMs() - heardAtMs <= STILL_PRODUCING_MS
+  }
+
+  #answered(route: LiveRoute, known: Known): void {
+    known.heardAtMs = this.#deps.clock.nowMs()
+    // Of the same millisecond as a failure, the success is the later word.
+    known.doubtedAtMs = -Infinity
+    this.#outliers.succeeded(route)
+  }
+
+  #known(route: LiveRoute): Known {
+    const noted = this.#notes.get(route)
+    if (noted) return noted
+    const known: Known = { heardAtMs: -Infinity, doubtedAtMs: -Infinity, underWay: 0, probing: undefined }
+    this.#notes.set(route, known)
+    return known
+  }
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Logger } from '../platform/log.ts'
+import { RouteNotes } from './route-notes.ts'
+import type { LiveRoute, LiveTable } from './routing-table.ts'
+
+interface Outlier {
+  /** In a row. */
+  failures: number
+  outUntilMs: number
+  /** How long it was left out the last time; 0 when it never was. */
+  outForMs: number
+  why: string
+}
+
+export interface OutlierDeps {
+  table: Pick<LiveTable, 'route'>
+  clock: Pick<Clock, 'nowMs'>
+  log: Logger
+}
+
+const FAILURES_UNTIL_OUT = 3
+const FIRST_OUT_MS = 5000
+const MOST_OUT_MS = 60_000
+
+/**
+ * Replicas that are left out for a while. After three failures in a row one is out for 5 s, and each failure after that
+ * doubles the time up to 60 s. A replica that its node does not know, or knows as another's, is out until the table names
+ * it anew; after 60 s it is asked again all the same, because a worker that takes its replicas over after a restart knows
+ * them a moment later. One success, and all is forgotten.
+ */
+export class Outliers {
+  readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #log: Logger
+  readonly #notes: RouteNotes<Outlier>
+
+  constructor({ table, clock, log }: OutlierDeps) {
+    this.#clock = clock
+    this.#log = log
+    this.#notes = new RouteNotes(table)
+  }
+
+  whyOut(route: LiveRoute): string | undefined {
+    if (this.#notes.isEmpty) return undefined
+    const outlier = this.#notes.get(route)
+    return outlier && outlier.outUntilMs > this.#clock.nowMs() ? outlier.why : undefined
+  }
+
+  failed(route: LiveRoute, why: string): void {
+    const nowMs = this.#clock.nowMs()
+    const { failures, outUntilMs, outForMs } = this.#notes.get(route) ?? { failures: 0, outUntilMs: 0, outForMs: 0 }
+    // What was on its way to it when it was left out may still fail, all of it at once.
+    if (outUntilMs > nowMs) return
+    const outlier = { failures: failures + 1, outUntilMs: 0, outForMs, why: '' }
+    if (outlier.failures >= FAILURES_UNTIL_OUT) {
+      outlier.outForMs = outForMs === 0 ? FIRST_OUT_MS : Math.min(2 * outForMs, MOST_OUT_MS)
+      this.#leaveOut(route, outlier, `${outlier.failures} failures in a row, the last: ${why}`)
+    }
+    this.#notes.set(route, outlier)
+  }
+
+  misdirected(route: LiveRoute, why: string): void {
+    if (this.whyOut(route) !== undefined) return
+    const outlier = { failures: FAILURES_UNTIL_OUT, outUntilMs: 0, outForMs: MOST_OUT_MS, why: '' }
+    this.#leaveOut(route, outlier, why)
+    this.#notes.set(route, outlier)
+  }
+
+  succeeded(route: LiveRoute): void {
+    if (!this.#notes.isEmpty && this.#notes.get(route)) this.#notes.delete(route)
+  }
+
+  #leaveOut({ replicaId, nodeName }: LiveRoute, outlier: Outlier, why: string): void {
+    outlier.outUntilMs = this.#clock.nowMs() + outlier.outForMs
+    outlier.why = `ejected: ${why}`
+    const ids = { replica: replicaId, node: nodeName }
+    this.#log.warn({ ...ids, forMs: outlier.outForMs, why }, 'gateway: leaves a replica out')
+  }
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { REFUSAL_HEADER } from '../api/data-port.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+import { pathOf, type UpgradeHandler } from '../platform/http.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Forwarded } from '../platform/proxy.ts'
+import { whenGone } from '../platform/socket-gone.ts'
+import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
+import type { Caller } from './guard.ts'
+import type { Liveness } from './liveness.ts'
+import { findReadyModel } from './models-api.ts'
+import { modelInQuery, sessionInHeader } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import { replicaAt } from './replica-at.ts'
+import type { LiveRoute, LiveTable } from './routing-table.ts'
+import type { WaitingRoom } from './waiting-room.ts'
+
+export interface UpgradeDeps {
+  table: LiveTable
+  liveness: Pick<Liveness, 'whyOut' | 'failed' | 'refused' | 'contact'>
+  waitingRoom: WaitingRoom
+  clock: Clock
+  log: Logger
+  /** Who asks; throws when nobody may ask like this. */
+  allow: (request: IncomingMessage) => Caller
+}
+
+const MOST_TRIES = 3
+const RETRY_AFTER_S = 2
+
+/**
+ * WebSockets under `/v1/`, such as `/v1/realtime?model=m`: to the replica that any other request would be sent to, where
+ * they count as one for as long as they are open. What is said on them is between client and engine.
+ */
+export function upgradeHandler(deps: UpgradeDeps): UpgradeHandler {
+  return async (request, socket, head) => {
+    const path = pathOf(request)
+    if (!path.startsWith('/v1/')) throw new AppError('not_found', `There is no WebSocket at ${path}.`)
+    refuseDots(path)
+    const caller = deps.allow(request)
+    const model = modelInQuery(request)
+    if (model === undefined) {
+      const text = 'A WebSocket must say which model it is for: add ?model=<name> to the address.'
+      throw new AppError('bad_request', text, { details: { param: 'model' } })
+    }
+    findReadyModel(deps.table, model, caller)
+    const leave = await enter(deps.waitingRoom, model, socket)
+    try {
+      await connectTo(deps, request, socket, head, model)
+    } finally {
+      leave()
+    }
+  }
+}
+
+async function enter(waitingRoom: WaitingRoom, model: string, socket: Socket): Promise<() => void> {
+  const gone = new AbortController()
+  const stopLooking = whenGone(socket, () => gone.abort())
+  try {
+    return await waitingRoom.enter(model, gone.signal)
+  } finally {
+    stopLooking()
+  }
+}
+
+/** To the best replica, or the next best, for as long as none has agreed. */
+async function connectTo(
+  { table, liveness, clock, log }: UpgradeDeps,
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  model: string,
+): Promise<void> {
+  const tried = new Set<string>()
+  const ask = { sessionKey: sessionInHeader(request) }
+  const isTried = ({ replicaId }: LiveRoute): boolean => tried.has(replicaId)
+  const isOut = (route: LiveRoute): boolean => isTried(route) || liveness.whyOut(route) !== undefined
+  while (tried.size < MOST_TRIES) {
+    const route = table.pick(model, ask, isOut) ?? table.pick(model, ask, isTried)
+    if (!route) break
+    tried.add(route.replicaId)
+    const release = table.begin(route, clock.nowMs())
+    const contact = liveness.contact(route)
+    try {
+      const result = await connectToRoute(request, socket, head, route, contact.heard)
+      if (result.outcome === 'refused') liveness.refused(route, result.status)
+      else if (result.outcome === 'unreachable') liveness.failed(route, result.error.message)
+      else return
+      log.debug({ replica: route.replicaId, outcome: result.outcome }, 'gateway: no WebSocket with this replica')
+    } finally {
+      contact.end()
+      release()
+    }
+  }
+  const replicas = tried.size === 1 ? 'its replica' : `${tried.size} of its replicas`
+  const text = `No WebSocket with model "${model}": ${replicas} did not answer or refused. Try again.`
+  throw new AppError('bad_gateway', text, { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } })
+}
+
+function connectToRoute(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  route: LiveRoute,
+  onHeard: () => void,
+): Promise<Forwarded> {
+  const at = replicaAt(route)
+  if (!at) {
+    const error = new Error(`its node has the address "${route.address}", which is none`)
+    return Promise.resolve({ outcome: 'unreachable', error })
+  }
+  return forwardUpgrade(request, socket, head, {
+    host: at.host,
+    port: at.port,
+    path: `${at.path}${request.url ?? ''}`,
+    // The client's key is for us; the node's data port has its own.
+    headers: { ...at.headers, 'x-api-key': undefined },
+    answerHeaders: { [REFUSAL_HEADER]: undefined },
+    isRefusal: (answer) => REFUSAL_HEADER in answer.headers,
+    onHeard,
+  })
+}

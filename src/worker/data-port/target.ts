@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http'
+import { MODEL_HEADER } from '../../api/data-port.ts'
+import { AppError } from '../../platform/errors.ts'
+import { bearerToken } from '../../platform/http.ts'
+import { sameSecret } from '../../platform/secrets.ts'
+
+/** A replica as the data port sees it. */
+export interface ServedReplica {
+  readonly spec: { readonly generation: number; readonly model_name: string }
+  readonly key: string
+  readonly state: string
+  /** Undefined as soon as the engine is gone, so that nobody who has it next is asked in its stead. */
+  readonly port: number | undefined
+  /** The name that the engine knows the model by, when that is another. */
+  readonly requestModel?: string | undefined
+  /** Counts one request; the returned function gives it back, once. */
+  beginRequest(): () => void
+}
+
+export interface Replicas {
+  find(id: string): ServedReplica | undefined
+}
+
+/** The ready replica that a request names, and the path at its engine. */
+export function findTarget(request: IncomingMessage, replicas: Replicas): { replica: ServedReplica; path: string } {
+  const { id, generation, path } = parseTarget(request)
+  const replica = findReplica(replicas.find(id), id, generation)
+  checkModel(request, replica)
+  checkState(replica)
+  return { replica, path }
+}
+
+export function checkKey(request: IncomingMessage, dataKey: string | undefined): void {
+  const token = bearerToken(request)
+  if (token !== undefined && dataKey !== undefined && sameSecret(token, dataKey)) return
+  const text = 'The data port needs the data key of this node (Authorization: Bearer <key>), which gateways are given.'
+  throw new AppError('unauthorized', token === undefined ? text : `The key is wrong. ${text}`)
+}
+
+function parseTarget(request: IncomingMessage): { id: string; generation: number; path: string } {
+  const match = /^\/replicas\/([^/]+)\/(\d{1,16})(\/.*)$/.exec(request.url ?? '')
+  if (!match) throw new AppError('not_found', 'The data port serves /replicas/<id>/<generation>/… only.')
+  return { id: match[1]!, generation: Number(match[2]), path: match[3]! }
+}
+
+function findReplica(replica: ServedReplica | undefined, id: string, generation: number): ServedReplica {
+  if (replica?.spec.generation === generation) return replica
+  const text = replica
+    ? `Replica ${id} runs on this node in generation ${replica.spec.generation}, not ${generation}.`
+    : `There is no replica ${id} on this node.`
+  throw new AppError('not_found', text)
+}
+
+/** Whoever does not say which model is meant has named the replica in full, and that is enough. */
+function checkModel(request: IncomingMessage, { key, spec }: ServedReplica): void {
+  const header = request.headers[MODEL_HEADER]
+  if (header === undefined || header === encodeURIComponent(spec.model_name)) return
+  let meant: string
+  try {
+    meant = decodeURIComponent(String(header))
+  } catch {
+    throw new AppError('bad_request', `The header ${MODEL_HEADER} is not a percent-encoded name.`)
+  }
+  if (meant === spec.model_name) return
+  throw new AppError('conflict', `Replica ${key} serves the model "${spec.model_name}", not "${meant}".`)
+}
+
+function checkState({ key, state, port }: ServedReplica): void {
+  if (state === 'ready' && port !== undefined) return
+  if (state === 'draining' || state === 'stopping') {
+    throw new AppError('unavailable', `Replica ${key} is ${state} and takes no new requests.`, { details: { state } })
+  }
+  throw new AppError('model_not_ready', `Replica ${key} is ${state}, not ready.`, { details: { state } })
+}
