@@ -50,6 +50,8 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
       return (await import('./up.ts')).runUp(config)
     case 'frontend':
       return (await import('./frontend.ts')).runFrontend(config)
+    case 'gateway':
+      return (await import('./run-gateway.ts')).runGateway(config)
     case 'worker':
       return (await import('./join.ts')).runWorker(config)
     default:

@@ -25,11 +25,18 @@ export interface MessageBus {
   admit(node: BusNode): void
   /** Cuts a removed node off. */
   expel(node: BusNode): void
+  /** Lets a gateway process on; what it shows besides its key, if anything. */
+  admitGateway(gateway: BusGateway): string | null
   dispose(): Promise<void>
 }
 
 export interface BusNode {
   nodeId: string
+  publicKey: string
+}
+
+export interface BusGateway {
+  gatewayId: string
   publicKey: string
 }
 
@@ -48,6 +55,8 @@ const DEFAULT_PORT = 4222
 const PORTS_TO_TRY = 20
 /** A node that was removed, and a key that was stolen, are let in for no longer than this. Renewed well before its end. */
 const JWT_LIFE_MS = 60 * 60_000
+/** Gateway processes that the embedded bus knows at once; beyond, the one that asked longest ago must ask again. */
+const MOST_GATEWAYS = 1000
 
 export async function openMessageBus(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
   const { natsUrl, accountSeedFile } = options
@@ -61,6 +70,8 @@ export async function openMessageBus(options: MessageBusOptions, log: Logger): P
 
 async function embedded(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
   const users = options.approved.map(userOf)
+  /** The one that asked longest ago comes first. */
+  const gateways = new Set<string>()
   const broker = await startOnFreePort(options, users, (event) => log.debug(event, 'bus'))
   const listen = { host: broker.host, port: broker.port }
   const url = `nats://${formatAddress(reachableAddress(listen))}`
@@ -81,6 +92,14 @@ async function embedded(options: MessageBusOptions, log: Logger): Promise<Messag
       broker.setUser(publicKey, permissions)
     },
     expel: ({ publicKey }) => broker.removeUser(publicKey),
+    admitGateway({ gatewayId, publicKey }) {
+      gateways.delete(publicKey)
+      gateways.add(publicKey)
+      broker.setUser(publicKey, permissionsFor('gateway', gatewayId))
+      const [oldest] = gateways
+      if (gateways.size > MOST_GATEWAYS && oldest !== undefined && gateways.delete(oldest)) broker.removeUser(oldest)
+      return null
+    },
     dispose: () => broker.dispose(),
   }
 }
@@ -108,6 +127,7 @@ function accounts(natsUrl: string, signer: Signer): MessageBus {
     admit() {},
     // Its JWT cannot be called back with the account's key alone; it ends within the hour.
     expel() {},
+    admitGateway: ({ gatewayId, publicKey }) => mint(publicKey, 'gateway', gatewayId),
     dispose: async () => {},
   }
 }
@@ -122,6 +142,7 @@ function shared(natsUrl: string): MessageBus {
     jwtFor: () => null,
     admit() {},
     expel() {},
+    admitGateway: () => null,
     dispose: async () => {},
   }
 }

@@ -20,7 +20,8 @@ export interface Running {
 
 export interface Ending {
   code: number
-  message: string
+  /** Nothing when it goes without saying. */
+  message?: string
 }
 
 /** Starts what a command is for and keeps it going until a signal or its own end; then stops it, newest first. */
@@ -50,6 +51,6 @@ export async function runRoles(
     await life.end(STOP_WITHIN_MS + config.drain_s * 1000)
     setTimeout(() => process.exit(), LINGER_MS).unref()
   }
-  if (ending) process.stderr.write(`flotilla: ${ending.message}\n`)
+  if (ending?.message !== undefined) process.stderr.write(`flotilla: ${ending.message}\n`)
   return ending?.code ?? 0
 }

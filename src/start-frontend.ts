@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { connectBus } from './bus/bus.ts'
 import { peerOf } from './bus-reach.ts'
 import type { Config } from './config/options.ts'
@@ -7,9 +7,12 @@ import { adminApi } from './control/admin-api.ts'
 import { ensureDefaultToken } from './control/api/tokens.ts'
 import { startEventFeed } from './control/event-feed.ts'
 import { startControl } from './control/start-control.ts'
-import { frontDoor } from './front-door.ts'
+import { frontDoor, refuseUpgrade } from './front-door.ts'
+import { allowInference } from './gateway/guard.ts'
+import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
 import { openMessageBus, type MessageBus } from './message-bus.ts'
+import { gatewayLimits } from './gateway-limits.ts'
 import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
@@ -17,7 +20,8 @@ import type { Check } from './platform/health.ts'
 import { pathOf, startHttpServer, type Handler } from './platform/http.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
-import { newSecret, readOrCreateSecret } from './platform/secrets.ts'
+import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
+import { writeWhole } from './platform/write-whole.ts'
 import { agreeOn } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { listNodes } from './store/nodes.ts'
@@ -56,11 +60,15 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
 
   // The port is taken first: a port in use is the likeliest mistake, and nothing has been touched yet.
   let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
+  let onUpgrade = refuseUpgrade
+  const limits = gatewayLimits(config)
   const server = await startHttpServer({
+    limits: limits.http,
     listen: config.listen,
     purpose: 'the API',
     flag: '--listen',
     handler: (request, response) => handler(request, response),
+    onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
   life.own('http', () => server.dispose(0))
@@ -94,9 +102,17 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const liveness = livenessOf(config)
-  const control = startControl({ db, bus: controlBus, clock, log, owner, clusterSecret, liveness, events })
+  const control = startControl({ db, bus: controlBus, clock, log, owner, clusterSecret, adminKey, liveness, events })
   life.own('control', () => control.dispose())
-  const gateway = startGateway(gatewayBus, clock, log)
+  const gateway = startGateway({
+    bus: gatewayBus,
+    clock,
+    log,
+    gatewayId: owner,
+    exposeNode: config.expose_node_header,
+    savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
+    limits,
+  })
   life.own('gateway', () => gateway.dispose())
 
   const ending = new AbortController()
@@ -117,6 +133,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       bus_url: messageBus.urlFor(peerOf(request)),
       bus_jwt: messageBus.jwtFor({ nodeId, publicKey }),
     }),
+    gatewayCredentialsFor: (given, request) => ({
+      bus_url: messageBus.urlFor(peerOf(request)),
+      bus_jwt: messageBus.admitGateway(given),
+    }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
     onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
     defaultToken: () => secrets.joinToken,
@@ -127,15 +147,18 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     modelsFolder: folder.file('models'),
     onChange: () => control.wake(),
   })
-  const checks: Record<string, Check> = {
+  const checks: Record<string, Check> = { gateway: () => gateway.problem(), ...options.checks }
+  // Told, and no reason for a load balancer to turn away: what is loaded is served without store and bus, too.
+  const notes = {
     control: () => control.problem(),
-    gateway: () => gateway.problem(),
     bus: () => (controlBus.isConnected() ? undefined : 'not connected'),
-    ...options.checks,
+    table: () => gateway.note(),
+    frozen: () => control.frozen().join(', ') || undefined,
   }
-  const notes = { frozen: () => control.frozen().join(', ') || undefined }
   const admin = refuseOutOfReach(messageBus, api)
-  handler = frontDoor({ inference: gateway.handler, admin, adminKey, checks, notes })
+  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
+  handler = frontDoor({ inference: { handler: gateway.handler, guard }, admin, checks, notes })
+  onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())
   life.own('followed logs', () => ending.abort())
@@ -185,11 +208,4 @@ export function announce({ url, address, bus }: Frontend, { config, folder, life
     writeWhole(path, `${JSON.stringify(content)}\n`)
     life.own(path, () => rmSync(path, { force: true }))
   }
-}
-
-/** Nobody ever reads half of it. */
-function writeWhole(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}`
-  writeFileSync(temporary, text, { mode: 0o600 })
-  renameSync(temporary, path)
 }

@@ -1,8 +1,10 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { enginesCommand } from './engines/command.ts'
+import { keysCommand } from './keys/command.ts'
 import { logsCommand } from './logs/command.ts'
 import { modelsCommand } from './models/command.ts'
+import { whyCommand } from './why/command.ts'
 
 const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
@@ -16,6 +18,14 @@ const machine: readonly OptionName[] = [
   'drain_s',
 ]
 const files: readonly OptionName[] = ['models_quota', 'download_limit', 'shared_models', 'hf_endpoint', 'hf_token']
+const admission: readonly OptionName[] = [
+  'max_body',
+  'max_connections',
+  'max_running',
+  'max_running_per_model',
+  'max_waiting_per_model',
+  'max_wait_s',
+]
 const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
 
 const node = { name: 'node' } as const
@@ -38,6 +48,8 @@ export const commands: readonly Command[] = [
       'advertise',
       'health_listen',
       'bus_listen',
+      'expose_node_header',
+      ...admission,
       ...storage,
       ...trust,
       ...running,
@@ -50,8 +62,43 @@ export const commands: readonly Command[] = [
     about:
       'Starts the OpenAI-compatible endpoint and the control plane, without a worker. Several frontends may share one\n' +
       'PostgreSQL and one NATS. "flotilla token" shows how a machine joins.',
-    options: ['listen', 'data', 'bus_listen', ...storage, ...trust, 'drain_s', ...running],
+    options: [
+      'listen',
+      'data',
+      'bus_listen',
+      'expose_node_header',
+      ...admission,
+      ...storage,
+      ...trust,
+      'drain_s',
+      ...running,
+    ],
     examples: ['flotilla frontend --listen 0.0.0.0:8080', 'flotilla frontend --listen 0.0.0.0:8080 --auto-approve'],
+  },
+  {
+    name: 'gateway',
+    summary: 'Run one more gateway: inference only, with no database',
+    about:
+      'Serves the OpenAI-compatible endpoint of a cluster, without a control plane. It asks a frontend for its place on\n' +
+      'the bus, with the admin key (FLOTILLA_KEY); with --nats-url it needs no frontend at all. While frontends, bus and\n' +
+      'database are away it goes on serving, also after a restart: it keeps its last routing table.',
+    options: [
+      'listen',
+      'data',
+      'url',
+      'key',
+      'nats_url',
+      'nats_account_seed_file',
+      'processes',
+      'expose_node_header',
+      ...admission,
+      'drain_s',
+      ...running,
+    ],
+    examples: [
+      'flotilla gateway --url http://frontend:8080 --listen 0.0.0.0:8081 \\\n    --data ~/gateway',
+      'flotilla gateway --nats-url nats://bus:4222 --processes 4',
+    ],
   },
   {
     name: 'worker',
@@ -150,6 +197,7 @@ export const commands: readonly Command[] = [
   modelsCommand,
   enginesCommand,
   logsCommand,
+  whyCommand,
   {
     name: 'token',
     summary: 'Let machines join: see, make and revoke join tokens',
@@ -190,4 +238,5 @@ export const commands: readonly Command[] = [
       },
     ],
   },
+  keysCommand,
 ]

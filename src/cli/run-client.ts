@@ -5,6 +5,7 @@ import type { Act } from './client.ts'
 import { findCluster } from './cluster.ts'
 import { engineActs } from './engines/acts.ts'
 import { shellWord } from './format.ts'
+import { keyActs } from './keys/acts.ts'
 import { logs } from './logs/logs.ts'
 import { modelActs } from './models/acts.ts'
 import { nodeActs } from './nodes/acts.ts'
@@ -12,6 +13,7 @@ import type { Invocation } from './parse-arguments.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { tokenActs } from './token/acts.ts'
 import { showToken } from './token/show.ts'
+import { why } from './why/why.ts'
 
 /** By command and subcommand; a command without any has one act of its own. */
 const acts: Record<string, Record<string, Act>> = {
@@ -19,7 +21,9 @@ const acts: Record<string, Record<string, Act>> = {
   models: modelActs,
   engines: engineActs,
   logs: { '': logs },
+  why: { '': why },
   token: tokenActs,
+  keys: keyActs,
 }
 
 /** Runs a command that talks to a cluster. */

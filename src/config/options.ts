@@ -38,6 +38,55 @@ export const options = {
     help: 'Listener for the API, the dashboard and inference',
     default: () => '127.0.0.1:8080',
   },
+  max_body: {
+    type: size,
+    value: 'size',
+    help: 'The longest request that is taken, images and audio included',
+    default: () => '64MiB',
+  },
+  max_connections: {
+    type: integer(1, 1_000_000),
+    value: 'n',
+    help: 'Connections at once; who comes beyond is told to come back later',
+    default: () => '10000',
+  },
+  max_running: {
+    type: integer(1, 1_000_000),
+    value: 'n',
+    help: 'Requests that one gateway runs at once, of all models',
+    default: () => '10000',
+  },
+  max_running_per_model: {
+    type: integer(1, 1_000_000),
+    value: 'n',
+    help: 'Requests to one model that one gateway runs at once; others wait their turn. Without it there is no limit',
+    default: () => undefined,
+  },
+  max_waiting_per_model: {
+    type: integer(0, 1_000_000),
+    value: 'n',
+    help: 'How many may wait for one model before others are turned away',
+    default: () => '1000',
+  },
+  max_wait_s: {
+    type: integer(0, 86_400),
+    value: 's',
+    help: 'How long a request waits for its turn at a model',
+    default: () => '60',
+  },
+  processes: {
+    type: integer(1, 64),
+    value: 'n',
+    help: 'Processes that share the listener of a gateway, to use several cores',
+    default: () => '1',
+  },
+  expose_node_header: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Tell in each answer which node and replica it comes from: X-Flotilla-Node and X-Flotilla-Replica',
+    default: () => 'false',
+    switch: true,
+  },
   bus_listen: {
     type: address,
     value: 'host:port',
@@ -138,7 +187,7 @@ export const options = {
   drain_s: {
     type: integer(0, 86_400),
     value: 's',
-    help: 'How long running requests may take to finish when a replica or the worker is stopped',
+    help: 'How long running requests may take to finish when what serves them is stopped',
     default: () => '120',
   },
   engine_profiles: {
@@ -200,13 +249,13 @@ export const options = {
   url: {
     type: url('http', 'https'),
     value: 'url',
-    help: 'Frontend of the cluster to talk to; by default the one that runs on this machine',
+    help: 'Frontend of the cluster to talk to; without it commands find the one that runs on this machine',
     default: () => undefined,
   },
   key: {
     type: text,
     value: 'key',
-    help: 'Admin key; prefer FLOTILLA_KEY. By default the one in the data folder',
+    help: 'Admin key; prefer FLOTILLA_KEY. Without it commands take the one in the data folder',
     default: () => undefined,
     secret: true,
   },
@@ -220,7 +269,7 @@ export const options = {
   ready_file: {
     type: text,
     value: 'path',
-    help: 'File to write once serving: JSON with url, bus and pid (of a worker: node and pid)',
+    help: 'File to write once serving: JSON with url, bus and pid (of a worker: node and pid; of a gateway: url and pid)',
     default: () => undefined,
   },
   log_level: {

@@ -62,9 +62,19 @@ async function keepRunning({ api }: Client, name: string, replicas: number | und
   const rule = (await api.call('listRules')).find(({ model_name: of }) => of === name)
   if (replicas === undefined) return rule
   const cap = rule?.max_replicas ?? 0
-  // A cap that somebody has set stays, unless it is in the way.
+  // What else somebody has set stays, but not a cap that is in the way.
   const max = cap === 0 ? 0 : Math.max(cap, replicas)
-  return api.call('saveRule', {}, { model_name: name, min_replicas: replicas, max_replicas: max })
+  return api.call(
+    'saveRule',
+    {},
+    {
+      model_name: name,
+      min_replicas: replicas,
+      max_replicas: max,
+      node_selector: rule?.node_selector ?? {},
+      route_policy: rule?.route_policy ?? 'least_loaded',
+    },
+  )
 }
 
 function mistake(what: string): AppError {

@@ -12,7 +12,14 @@ const staging = aReplicaView({
   state: 'staging',
   progress: { file: 'q8_0.gguf', done_bytes: 1_932_735_283, total_bytes: 4_402_341_478, bytes_per_s: 52_100_000 },
 })
-const rule = { model_name: 'qwen', min_replicas: 2, max_replicas: 0, updated_at: 1 }
+const rule = {
+  model_name: 'qwen',
+  min_replicas: 2,
+  max_replicas: 0,
+  node_selector: { tier: 'fast' },
+  route_policy: 'session',
+  updated_at: 1,
+}
 const known: Answers = {
   'GET /api/nodes': [aNodeView({ id: G1, name: 'gpu-1' }), aNodeView({ id: G2, name: 'gpu-2' })],
   'GET /api/models': [qwen],
@@ -86,6 +93,8 @@ describe('flotilla models', () => {
         '  Source     hf:Qwen/Qwen2.5-0.5B/q8_0.gguf\n' +
         '  Options    context=8192, flash=true\n' +
         '  Rule       at least 2 replicas, no cap\n' +
+        '  Nodes      only with the labels tier=fast\n' +
+        '  Routing    session\n' +
         '  Revision   r1\n' +
         '  Added      3d ago, changed 2h ago\n' +
         '\nReplicas\n' +
@@ -129,17 +138,27 @@ describe('flotilla models add', () => {
     })
   })
 
-  test('with --replicas a rule keeps it running; a cap stays unless it is in the way', async () => {
+  test('with --replicas a rule keeps it running; what else the rule says stays, but not a cap that is in the way', async () => {
     const answers = {
       'POST /api/models': { ...qwen, revision: 'r2' },
       'GET /api/nodes/scheduling': [{ ...rule, max_replicas: 2 }],
       'POST /api/nodes/scheduling': { ...rule, min_replicas: 3 },
     }
     const { stdout, changes } = await run(['add', 'qwen', '--engine', 'sim', '--replicas', '3'], answers)
-    expect(changes[1]).toEqual(['POST /api/nodes/scheduling', { model_name: 'qwen', min_replicas: 3, max_replicas: 3 }])
+    const { updated_at: _at, ...kept } = rule
+    expect(changes[1]).toEqual(['POST /api/nodes/scheduling', { ...kept, min_replicas: 3, max_replicas: 3 }])
     expect(stdout).toBe(
       'qwen is changed; replicas of how it was are replaced.\nIts rule asks for at least 3 replicas.\n',
     )
+    const fresh = await run(['add', 'new', '--engine', 'sim', '--replicas', '1'], {
+      'POST /api/models': { ...qwen, name: 'new' },
+      'POST /api/nodes/scheduling': { ...rule, model_name: 'new', min_replicas: 1 },
+    })
+    const plain = { node_selector: {}, route_policy: 'least_loaded' }
+    expect(fresh.changes[1]).toEqual([
+      'POST /api/nodes/scheduling',
+      { model_name: 'new', min_replicas: 1, max_replicas: 0, ...plain },
+    ])
     const same = await run(['add', 'qwen', '--engine', 'llama-server'], { 'POST /api/models': qwen })
     expect(same.stdout).toContain('qwen is as it was.')
   })

@@ -29,6 +29,8 @@ export function renderModel({ model, rule, replicas, nodes, hint }: OneModel, vi
     ['Source', model.source === null ? 'none' : sourceText(model.source)],
     ['Options', options.length === 0 ? 'none' : options.join(', ')],
     ['Rule', ruleText(rule)],
+    ['Nodes', ...selectorTexts(rule)],
+    ['Routing', ...(rule === null ? [] : [rule.route_policy])],
     ['Revision', model.revision],
     ['Added', `${span(nowMs - model.created_at)} ago, changed ${span(nowMs - model.updated_at)} ago`],
   ]
@@ -45,6 +47,11 @@ function ruleText(rule: RuleView | null): string {
   if (!rule) return 'none: nothing is started by itself'
   const { min_replicas: min, max_replicas: max } = rule
   return `at least ${counted(min, 'replica')}, ${max === 0 ? 'no cap' : `at most ${max}`}`
+}
+
+function selectorTexts(rule: RuleView | null): string[] {
+  const pairs = Object.entries(rule?.node_selector ?? {}).map(([key, value]) => `${key}=${value}`)
+  return pairs.length === 0 ? [] : [`only with the labels ${pairs.join(', ')}`]
 }
 
 function replicaTable(replicas: readonly ReplicaView[], nodes: readonly NodeView[], view: View): string[] {

@@ -1,0 +1,65 @@
+import type { KeyCreated, KeyInput, KeyView } from '../../api/admin/schemas.ts'
+import { keyScope } from '../../api/key-scope.ts'
+import { AppError } from '../../platform/errors.ts'
+import { show, viewOf, type Act, type Client, type Given } from '../client.ts'
+import { findOne } from '../find-one.ts'
+import { few, parseSpanS, span } from '../format.ts'
+import { plain } from '../text-width.ts'
+import { renderKeys } from './list.ts'
+
+const list: Act = async (client) => {
+  const keys = await client.api.call('listKeys')
+  return show(client, keys, () => renderKeys(keys, viewOf(client)))
+}
+
+const create: Act = async (client, given) => {
+  const created = await client.api.call('createKey', {}, keyInput(given))
+  if (!client.json) client.terminal.note(aboutKey(client, created))
+  // The key alone goes to stdout, so that it can be sent into a file or a pipe.
+  return show(client, created, () => [created.key])
+}
+
+const revoke: Act = async (client, { values }) => {
+  const keys = await client.api.call('listKeys')
+  const { id } = findKey(values[0]!, keys)
+  const key = await client.api.call('revokeKey', { id })
+  return show(client, key, () => [`Key ${plain(key.name)} is revoked: gateways refuse it from now on.`])
+}
+
+export const keyActs = { list, create, revoke } satisfies Record<string, Act>
+
+function keyInput({ own, lists }: Given): KeyInput {
+  const [name, scope, expires] = [own.get('name')!, own.get('scope') ?? 'inference', own.get('expires')]
+  const expiresInS = expires === undefined ? undefined : parseSpanS(expires)
+  if (expires !== undefined && !expiresInS)
+    throw mistake(`--expires: expected 30m, 1h or 30d, got "${plain(expires)}".`)
+  const scopes = keyScope.array().safeParse([scope])
+  if (!scopes.success) throw mistake(`--scope: expected inference or admin, got "${plain(scope)}".`)
+  const models = lists.get('models')?.flatMap((names) => names.split(',').map((each) => each.trim()))
+  // Read as none, an empty list would make a key that may ask everything.
+  if (models?.some((each) => each === '')) throw mistake('--models: expected names of models, as in qwen,bge-m3.')
+  return {
+    name,
+    scopes: scopes.data,
+    ...(models === undefined ? {} : { models }),
+    ...(expiresInS === undefined ? {} : { expires_in_s: expiresInS }),
+  }
+}
+
+function mistake(text: string): AppError {
+  return new AppError('usage', `flotilla keys create: ${text}`)
+}
+
+function aboutKey({ api }: Client, { name, id, scopes, models, expires_at: expires }: KeyCreated): string {
+  const end = expires === null ? 'Does not expire' : `Expires in ${span(expires - api.nowMs())}`
+  const use = scopes.includes('admin')
+    ? 'everything, as an admin'
+    : `inference with ${models ? few(models.map(plain)) : 'all models'}`
+  return `Key ${plain(name)} (${id})\n${end}, for ${use}.\nIt is shown this once. Send it as Authorization: Bearer <key>.`
+}
+
+/** A name may have been used before: then the key that still works is meant. */
+function findKey(wanted: string, keys: readonly KeyView[]): KeyView {
+  const active = keys.filter(({ name, state }) => name === wanted && state === 'active')
+  return active.length === 1 ? active[0]! : findOne('key', wanted, keys)
+}

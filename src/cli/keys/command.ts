@@ -1,0 +1,45 @@
+import { clientOptions, type Command } from '../command.ts'
+
+export const keysCommand: Command = {
+  name: 'keys',
+  summary: 'Let programs ask: see, make and revoke API keys',
+  about:
+    'Programs on the machine of a gateway need no key for inference; all others show one, as\n' +
+    '"Authorization: Bearer <key>" or "x-api-key: <key>". Only a hash of each is kept.',
+  options: clientOptions,
+  examples: ['flotilla keys', 'flotilla keys create --name notebook --expires 30d', 'flotilla keys revoke notebook'],
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'All keys, and what each is good for; never their text',
+      examples: ['flotilla keys'],
+    },
+    {
+      name: 'create',
+      summary: 'Make a key; it is shown once',
+      about: 'Prints the key alone, so that it can go into a file or a pipe.',
+      oneOf: ['name'],
+      flags: {
+        name: { value: 'name', help: 'What it is for' },
+        models: { value: 'a,b', many: true, help: 'The only models it may ask; without it all' },
+        scope: {
+          value: 'scope',
+          help: 'inference, which is the default, or admin: everything, like the key in admin.key',
+        },
+        expires: { value: 'time', help: 'How long it works: 30m, 1h, 30d; without it for ever' },
+      },
+      examples: [
+        'flotilla keys create --name notebook',
+        'flotilla keys create --name batch --models qwen,bge-m3 > batch.key',
+        'flotilla keys create --name deploy --scope admin --expires 1h',
+      ],
+    },
+    {
+      name: 'revoke',
+      summary: 'End a key; gateways refuse it from then on',
+      arguments: [{ name: 'key' }],
+      about: 'A key is named by its id, the first four or more characters of it, or its name.',
+      examples: ['flotilla keys revoke notebook'],
+    },
+  ],
+}

@@ -1,0 +1,158 @@
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { KeyCreated, KeyInput } from './api/admin/schemas.ts'
+import { adminApi } from './control/admin-api.ts'
+import { adminKeyMessage } from './control/admin-key.ts'
+import { frontDoor, type Rooms } from './front-door.ts'
+import { LiveTable } from './gateway/routing-table.ts'
+import { formatAddress } from './platform/address.ts'
+import { systemClock } from './platform/clock.ts'
+import { sendJson, startHttpServer } from './platform/http.ts'
+import { hashSecret } from './platform/secrets.ts'
+import { listRoutedKeys } from './store/api-keys.ts'
+import { openDatabase } from './store/database.ts'
+import { ADMIN_KEY, ControlScene } from './testing/control-scene.ts'
+import { serve } from './testing/http.ts'
+import { tempFolder } from './testing/temp-folder.ts'
+
+/** A frontend and a gateway on its own, on one store; inference answers with who asked. */
+async function aCluster() {
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }))
+  const db = await openDatabase({ file: `${tempFolder()}/flotilla.db` })
+  const scene = await ControlScene.start(db, { log })
+  onTestFinished(async () => {
+    await scene.end()
+    await db.close()
+  })
+  const table = new LiveTable()
+  const open = async (rooms: Pick<Rooms, 'admin'>, adminKeyHash?: string): Promise<string> => {
+    const guard = { keys: table, clock: systemClock, adminKeyHash }
+    const inference: Rooms['inference'] = {
+      guard,
+      handler(request, response, caller) {
+        if (request.url?.startsWith('/v1/break')) throw new Error('broken inside')
+        sendJson(response, 200, caller)
+      },
+    }
+    const handler = frontDoor({ inference, checks: {}, ...rooms })
+    const listen = { host: '127.0.0.1', port: 0 }
+    const server = await startHttpServer({ listen, purpose: 'a test', flag: '--none', handler, log })
+    onTestFinished(() => server.dispose(0))
+    return `http://${formatAddress(server.address)}`
+  }
+  const frontend = await open({ admin: adminApi(scene.deps) }, hashSecret(ADMIN_KEY))
+  const gateway = await open({})
+  let version = 0
+  return {
+    frontend,
+    gateway,
+    lines,
+    /** What the leader tells the gateways after a change. */
+    tell: async () => {
+      const keys = [adminKeyMessage(ADMIN_KEY), ...(await listRoutedKeys(db))]
+      table.replace({ feed: 'f', version: (version += 1), models: [], routes: [], keys })
+    },
+    create: async (body: Partial<KeyInput> = {}) => {
+      const init = { method: 'POST', body: JSON.stringify({ name: 'notebook', ...body }) }
+      return (await call(`${frontend}/api/keys`, ADMIN_KEY, init)).body as unknown as KeyCreated
+    },
+  }
+}
+
+async function call(url: string, key?: string, init: RequestInit = {}) {
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await fetch(url, { headers, ...init })
+  const body = (await response.json()) as { error?: { message: string; code: string }; keyId?: string | null }
+  return { status: response.status, body }
+}
+
+describe('a key', () => {
+  test('works at every gateway from when it is told to them until it is revoked', async () => {
+    const { frontend, gateway, create, tell } = await aCluster()
+    const { key, id } = await create({ models: ['m'] })
+    const ask = async (url: string) => (await call(`${url}/v1/models`, key)).status
+    expect([await ask(frontend), await ask(gateway)]).toEqual([503, 503])
+    await tell()
+    for (const url of [frontend, gateway]) {
+      expect(await call(`${url}/v1/models`, key)).toEqual({ status: 200, body: { keyId: id, models: ['m'] } })
+    }
+    await call(`${frontend}/api/keys/${id}`, ADMIN_KEY, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${ADMIN_KEY}` },
+    })
+    await tell()
+    expect([await ask(frontend), await ask(gateway)]).toEqual([401, 401])
+  })
+
+  test('for inference opens nothing else; one for the admin API opens both', async () => {
+    const { frontend, create, tell } = await aCluster()
+    const [plain, boss] = [await create(), await create({ name: 'boss', scopes: ['admin'] })]
+    await tell()
+    expect((await call(`${frontend}/api/keys`, plain.key)).status).toBe(403)
+    expect((await call(`${frontend}/api/keys`, boss.key)).status).toBe(200)
+    expect((await call(`${frontend}/v1/models`, boss.key)).body).toMatchObject({ keyId: boss.id })
+  })
+
+  test('is needed for the admin API on this machine too', async () => {
+    const { frontend } = await aCluster()
+    expect((await call(`${frontend}/v1/models`)).body).toEqual({ keyId: null, models: null })
+    expect((await call(`${frontend}/api/keys`)).status).toBe(401)
+  })
+
+  test('that is wrong is told in the words of the API that was asked', async () => {
+    const { gateway, tell } = await aCluster()
+    await tell()
+    const headers = { 'x-api-key': 'fk_wrong' }
+    const [openai, anthropic] = await Promise.all(
+      ['/v1/chat/completions', '/v1/messages'].map((path) => call(`${gateway}${path}`, undefined, { headers })),
+    )
+    const error = { type: 'authentication_error', message: expect.stringContaining('flotilla keys create') }
+    expect(openai).toMatchObject({ status: 401, body: { error: { ...error, param: null } } })
+    expect(anthropic).toMatchObject({ status: 401, body: { type: 'error', error } })
+  })
+
+  test('is in no log and no answer, whatever goes wrong', async () => {
+    const { frontend, gateway, create, tell, lines } = await aCluster()
+    const { key } = await create({ scopes: ['admin'] })
+    await tell()
+    const answers = []
+    for (const url of [frontend, gateway]) {
+      for (const path of ['/v1/break', '/v1/x?key=', '/v1/x?anything=', '/v1/models', '/api/nothing', '/nothing']) {
+        const inQuery = path.endsWith('=') ? key : ''
+        for (const shown of [key, `${key}x`, undefined]) answers.push(await call(`${url}${path}${inQuery}`, shown))
+      }
+    }
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 400, 401, 404, 500]))
+    expect(lines.join('')).toContain('broken inside')
+    for (const told of [lines.join(''), JSON.stringify(answers)]) {
+      expect(told).not.toContain(key.slice(3))
+      expect(told).not.toContain(hashSecret(key))
+    }
+  })
+})
+
+describe('a gateway on its own', () => {
+  test('takes the admin key once it was told of it, and has no admin API and no page', async () => {
+    const { frontend, gateway, tell } = await aCluster()
+    expect((await call(`${gateway}/v1/models`, ADMIN_KEY)).status).toBe(503)
+    await tell()
+    expect((await call(`${gateway}/v1/models`, ADMIN_KEY)).body).toMatchObject({ keyId: 'admin' })
+    for (const path of ['/api/keys', '/']) {
+      const { status, body } = await call(`${gateway}${path}`, ADMIN_KEY)
+      expect([status, body.error?.message]).toEqual([404, expect.stringContaining('the admin API at a frontend')])
+    }
+    expect((await fetch(`${frontend}/`)).status).toBe(200)
+  })
+})
+
+test('while it starts it says so, and shows its page', async () => {
+  const url = await serve(frontDoor({ checks: { start: () => 'starting' } }))
+  expect(await call(`${url}/v1/models`, 'fk_any')).toMatchObject({
+    status: 503,
+    body: { error: { code: 'unavailable' } },
+  })
+  expect((await fetch(`${url}/`)).status).toBe(200)
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+})

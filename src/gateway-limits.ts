@@ -1,0 +1,24 @@
+import type { Config } from './config/options.ts'
+import type { ReadLimits } from './gateway/read-request.ts'
+import type { WaitingRoomLimits } from './gateway/waiting-room.ts'
+import type { HttpLimits } from './platform/http-limits.ts'
+
+export interface GatewayLimits {
+  http: Partial<HttpLimits>
+  read: Partial<ReadLimits>
+  waitingRoom: Partial<WaitingRoomLimits>
+}
+
+/** What a gateway takes from its clients, as the options say. */
+export function gatewayLimits(config: Config): GatewayLimits {
+  return {
+    http: { connections: config.max_connections },
+    read: { mostBodyBytes: config.max_body },
+    waitingRoom: {
+      running: config.max_running,
+      runningPerModel: config.max_running_per_model ?? Number.POSITIVE_INFINITY,
+      waitingPerModel: config.max_waiting_per_model,
+      waitMs: config.max_wait_s * 1000,
+    },
+  }
+}

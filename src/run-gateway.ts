@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import type { GatewayCredentials } from './api/admin/schemas.ts'
+import { gatewayIdOf } from './api/gateway-id.ts'
+import type { BusAddress } from './bus/connect.ts'
+import { MovingBus } from './bus/moving-bus.ts'
+import { newSeed, publicKeyOf } from './bus/nkey.ts'
+import type { Config } from './config/options.ts'
+import { frontDoor, refuseUpgrade } from './front-door.ts'
+import { askFrontends, stayAdmitted } from './gateway/admission.ts'
+import { allowInference } from './gateway/guard.ts'
+import { openSavedTable } from './gateway/saved-table.ts'
+import { startGateway, type Gateway } from './gateway/start-gateway.ts'
+import {
+  announceGateway,
+  canSharePort,
+  gatewayBanner,
+  processSlot,
+  toParent,
+  untilParentEnds,
+} from './gateway-process.ts'
+import { openMessageBus } from './message-bus.ts'
+import { gatewayLimits } from './gateway-limits.ts'
+import { formatAddress, reachableAddress } from './platform/address.ts'
+import { AnyFrontend } from './platform/any-frontend.ts'
+import { sleep, systemClock as clock } from './platform/clock.ts'
+import { openDataFolder } from './platform/data-folder.ts'
+import { AppError } from './platform/errors.ts'
+import { pathOf, startHttpServer, type Handler } from './platform/http.ts'
+import type { Lifetime } from './platform/lifetime.ts'
+import type { Logger } from './platform/log.ts'
+import { readOrCreateSecret } from './platform/secrets.ts'
+import { runRoles, type Running } from './run-roles.ts'
+
+const POLL_MS = 20
+
+/** `flotilla gateway`: requests, and nothing else. No store, no admin API; frontends are needed only to find the bus. */
+export async function runGateway(config: Config): Promise<number> {
+  checkPlace(config)
+  if (config.processes > 1 && processSlot() === undefined) {
+    return (await import('./gateway-processes.ts')).runGatewayProcesses(config)
+  }
+  return runRoles(config, (log, life) => serve(config, log, life))
+}
+
+function checkPlace({ url, key, nats_url: natsUrl }: Config): void {
+  if (natsUrl !== undefined) return
+  if (url === undefined) {
+    const text =
+      'Which cluster? Name a frontend with --url http://host:8080, or its bus with --nats-url nats://host:4222.'
+    throw new AppError('usage', text)
+  }
+  if (key === undefined) {
+    const where = "it is in the file admin.key of the frontend's data folder"
+    throw new AppError(
+      'usage',
+      `A gateway asks the frontend for its place with the admin key: give it with FLOTILLA_KEY; ${where}.`,
+    )
+  }
+}
+
+async function serve(config: Config, log: Logger, life: Lifetime): Promise<Running> {
+  const slot = processSlot()
+  // One of several processes is a gateway like any other: it has a key and a saved table of its own.
+  const folder = openDataFolder(slot === undefined ? config.data : join(config.data, `process-${slot.number}`))
+  life.own('data folder', () => folder.dispose())
+  const seed = readOrCreateSecret(folder.file('gateway.seed'), newSeed)
+  const gatewayId = gatewayIdOf(publicKeyOf(seed))
+
+  let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
+  let onUpgrade = refuseUpgrade
+  const limits = gatewayLimits(config)
+  const server = await startHttpServer({
+    limits: limits.http,
+    listen: { ...config.listen, port: slot?.port ?? config.listen.port },
+    sharesPort: slot !== undefined && canSharePort,
+    purpose: 'the API',
+    flag: '--listen',
+    handler: (request, response) => handler(request, response),
+    onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
+    log,
+  })
+  life.own('http', () => server.dispose(0))
+  const place = await placeOf(config, seed, log)
+  const bus = new MovingBus({ role: 'gateway', seed, log, address: place.address })
+  life.own('bus', () => bus.dispose())
+  const savedTable = openSavedTable(folder.file('routing-table.json'), clock, log)
+  const exposeNode = config.expose_node_header
+  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, limits })
+  life.own('gateway', () => gateway.dispose())
+  handler = gatewayDoor(config, gateway, () => bus.isConnected())
+  onUpgrade = gateway.handler.upgrades((request) => allowInference(request, { keys: gateway.keys, clock }))
+  life.own('running requests', () => server.dispose(config.drain_s * 1000))
+
+  const over = new AbortController()
+  const hasTable = (): boolean => gateway.problem() === undefined
+  const admission = stayAdmitted({ ask: place.ask, link: bus, hasTable, clock, random: Math.random, log }, over.signal)
+  life.own('admission', () => over.abort())
+  await Promise.race([admission, untilTable(hasTable, over.signal)])
+
+  const url = `http://${formatAddress(reachableAddress(server.address))}`
+  log.info({ url, gateway: gatewayId }, 'serving')
+  if (slot !== undefined) {
+    toParent({ serving: url })
+    return { over: untilParentEnds().then(() => ({ code: 0 })) }
+  }
+  announceGateway(config, url, life)
+  return { banner: gatewayBanner(url, folder.path) }
+}
+
+interface Place {
+  ask: () => Promise<GatewayCredentials>
+  /** Where the bus is for sure, whatever is answered. */
+  address?: BusAddress
+}
+
+/** A bus that was named is used as named; otherwise a frontend says where it is. */
+async function placeOf(config: Config, seed: string, log: Logger): Promise<Place> {
+  const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, url, key } = config
+  if (natsUrl === undefined) return { ask: askFrontends(new AnyFrontend([url!]), key!, publicKeyOf(seed)) }
+  const named = { natsUrl, accountSeedFile, listen: undefined, defaultHost: '', approved: [] }
+  const { address, clientId } = (await openMessageBus(named, log)).client('gateway')
+  return { ask: async () => ({ gateway_id: clientId, bus_url: address.url, bus_jwt: null }), address }
+}
+
+/** What is not as it should be is told, and is no reason to send the traffic elsewhere as long as there is a table. */
+function gatewayDoor({ url }: Config, gateway: Gateway, isConnected: () => boolean): Handler {
+  const door = frontDoor({
+    inference: { handler: gateway.handler, guard: { keys: gateway.keys, clock } },
+    checks: { gateway: () => gateway.problem() },
+    notes: { table: () => gateway.note(), bus: () => (isConnected() ? undefined : 'not connected') },
+  })
+  const where = url === undefined ? 'at a frontend of the cluster' : `at ${new URL(url).origin}`
+  return (request, response) => {
+    const path = pathOf(request)
+    if (!path.startsWith('/api/')) return door(request, response)
+    throw new AppError('not_found', `This is a gateway, which has no admin API: ${path} is to be found ${where}.`)
+  }
+}
+
+async function untilTable(hasTable: () => boolean, signal: AbortSignal): Promise<void> {
+  while (!hasTable() && !signal.aborted) await sleep(clock, POLL_MS, signal)
+}
