@@ -2,6 +2,7 @@ import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } fr
 import { Bus } from './bus.ts'
 import { SimControl } from './control.ts'
 import { EventQueue } from './event-queue.ts'
+import { TIERS } from './faults/admin.ts'
 import { SimGateway } from './gateway.ts'
 import { noCounts, type Ground } from './ground.ts'
 import { Health } from './health.ts'
@@ -79,6 +80,7 @@ export class Cluster {
     return new Machine(`n${index + 1}`, {
       ground,
       slots: ground.random.between(1, 2),
+      labels: { tier: ground.random.oneOf(TIERS)! },
       approved: !ground.random.chance(0.2),
       hasFrontend: () => this.controls.size > 0,
       publish: (nodeId, heartbeat) => this.#publishHeartbeat(nodeId, heartbeat),

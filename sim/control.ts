@@ -66,7 +66,7 @@ export class SimControl {
   }
 
   answerSnapshot(reply: (snapshot: RoutingSnapshotMessage) => void): void {
-    this.#whenAwake(() => this.#leading && reply(this.#leading.feed.snapshot()))
+    this.#whenAwake(() => this.#leading && reply(this.#leading.feed.snapshot(0)))
   }
 
   #whenAwake(run: () => void): void {
@@ -123,8 +123,8 @@ export class SimControl {
 
     const after = plan.steps.length === 0 ? world : store.loadWorld()
     this.#commands.send(after, leading.lease)
-    publishDelta(leading.feed.update(after))
-    happened.published.push(leading.feed.snapshot().routes)
+    publishDelta(leading.feed.update(after, []))
+    happened.published.push(leading.feed.snapshot(0).routes)
     this.#wakeForRetry(after)
     return true
   }

@@ -1,11 +1,13 @@
 import type { RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
-import type { Route } from '../src/core/routing/table.ts'
 import { defaultTiming, requestMs } from '../src/engines/sim/timing.ts'
-import { LiveTable } from '../src/gateway/routing-table.ts'
+import { LiveTable, type LiveRoute } from '../src/gateway/routing-table.ts'
 import type { Ground } from './ground.ts'
 import { GATEWAY_CHECK_PERIOD_MS, MOST_TRIES, SNAPSHOT_TIMEOUT_MS } from './limits.ts'
 import type { Answer } from './replica.ts'
 import type { SimWorker } from './worker.ts'
+
+/** So many clients, for models that keep a client at one replica. */
+const SESSIONS = 20
 
 export interface GatewayDeps extends Ground {
   name: string
@@ -15,6 +17,7 @@ export interface GatewayDeps extends Ground {
 
 export interface OpenRequest {
   modelName: string
+  sessionKey: string
   startedMs: number
   tried: Set<string>
 }
@@ -25,7 +28,7 @@ export class SimGateway {
   /** In order of their start. */
   readonly open = new Set<OpenRequest>()
   /** Every replica that a request was ever sent to: whose counts must come back to 0. */
-  readonly used = new Map<string, Route>()
+  readonly used = new Map<string, LiveRoute>()
   readonly name: string
   readonly #deps: GatewayDeps
   #isAsking = false
@@ -38,13 +41,14 @@ export class SimGateway {
   }
 
   hearDelta(delta: RoutingDeltaMessage): void {
-    if (!this.table.apply(delta)) this.#refresh()
+    if (!this.table.apply(delta, this.#deps.queue.nowMs)) this.#refresh()
   }
 
   request(modelName: string): void {
-    const { counts, queue } = this.#deps
+    const { counts, queue, random } = this.#deps
     counts.accepted += 1
-    const request: OpenRequest = { modelName, startedMs: queue.nowMs, tried: new Set() }
+    const sessionKey = `s${random.between(1, SESSIONS)}`
+    const request: OpenRequest = { modelName, sessionKey, startedMs: queue.nowMs, tried: new Set() }
     this.open.add(request)
     this.#try(request)
   }
@@ -78,10 +82,10 @@ export class SimGateway {
   /** The best replica, then the next best for as long as nothing has reached the client. */
   #try(request: OpenRequest): void {
     const { parts, queue, random, findWorker } = this.#deps
-    const candidates = this.table.routesOf(request.modelName).filter((route) => !request.tried.has(route.replicaId))
-    const route = parts.pick(candidates, (candidate) => this.table.loadOf(candidate))
-    if (!route || request.tried.size >= MOST_TRIES) return this.#end(request, 'refused')
-    request.tried.add(route.replicaId)
+    const { modelName, sessionKey, tried } = request
+    const route = this.table.pick(modelName, { sessionKey }, ({ replicaId }) => tried.has(replicaId))
+    if (!route || tried.size >= MOST_TRIES) return this.#end(request, 'refused')
+    tried.add(route.replicaId)
     this.used.set(route.replicaId, route)
     const done = this.table.begin(route, queue.nowMs)
     queue.after(random.between(1, 3), () => {
@@ -97,14 +101,14 @@ export class SimGateway {
     })
   }
 
-  #onAnswer(request: OpenRequest, route: Route, answer: Answer): void {
+  #onAnswer(request: OpenRequest, route: LiveRoute, answer: Answer): void {
     if (answer === 'served') return this.#end(request, 'served')
     if (answer === 'unreachable') return this.#retry(request, route)
     this.#deps.trace.add(this.name, `an answer of ${route.replicaId} broke off`)
     this.#end(request, 'brokenOff')
   }
 
-  #retry(request: OpenRequest, route: Route): void {
+  #retry(request: OpenRequest, route: LiveRoute): void {
     this.#deps.counts.retried += 1
     this.#deps.trace.add(this.name, `${route.replicaId} on ${route.nodeId} cannot be reached`)
     if (!this.#deps.parts.broken.has('a death ends the request')) this.#try(request)

@@ -1,4 +1,5 @@
 import type { HeartbeatMessage, ReportedEngineMessage } from '../src/api/bus/messages.ts'
+import type { Node } from '../src/core/types.ts'
 import { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
 import { HEARTBEAT_PERIOD_MS } from './limits.ts'
@@ -7,6 +8,7 @@ import { SimWorker } from './worker.ts'
 export interface MachineDeps {
   ground: Ground
   slots: number
+  labels: Node['labels']
   approved: boolean
   /** True when a frontend is there to talk to. */
   hasFrontend: () => boolean
@@ -132,14 +134,15 @@ export class Machine {
 
   /** As in src/control/register-node.ts: approval is decided at the first time and never again. */
   #register(bootId: string): void {
-    const { ground, slots, approved, onRegistered } = this.#deps
+    const { ground, slots, labels, approved, onRegistered } = this.#deps
     const { store, health, queue } = ground
     const { id } = this
     const known = store.nodes.find(id)
     if (!known) {
       const unknownYet = { desired: 'active', liveness: 'offline', livenessSinceMs: queue.nowMs, engines: {} } as const
       const facts = { nodeType: 'backend', saidGoodbye: false, bootId, maxReplicasPerModel: slots } as const
-      store.nodes.insert({ id, name: id, address: id, approved, ...unknownYet, ...facts })
+      const has = { labels, availableVram: null }
+      store.nodes.insert({ id, name: id, address: id, approved, ...unknownYet, ...facts, ...has })
     } else {
       if (known.bootId !== bootId) store.deleteReplicasOfOldBoot(id)
       store.nodes.change(id, { bootId })

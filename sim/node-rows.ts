@@ -1,5 +1,6 @@
 import { canonicalJson } from '../src/core/lib/canonical-json.ts'
 import type { Node } from '../src/core/types.ts'
+import type { StoredNode } from '../src/store/nodes.ts'
 import type { EventQueue } from './event-queue.ts'
 import { OFFLINE_AFTER_MS, UNREACHABLE_AFTER_MS } from './limits.ts'
 import type { Breakage } from './parts.ts'
@@ -29,6 +30,10 @@ export class NodeRows {
 
   list(): Iterable<Node> {
     return this.#rows.values()
+  }
+
+  listStored(): StoredNode[] {
+    return [...this.#rows.values()].map((node) => ({ ...node, lastHeartbeatMs: this.#heard.get(node.id)!.atMs }))
   }
 
   find(id: string): Node | undefined {

@@ -2,14 +2,12 @@ import { RoutingFeed } from '../src/control/routing-feed.ts'
 import { judgeHeartbeat } from '../src/core/lifecycle/judge-heartbeat.ts'
 import { checkPlan } from '../src/core/reconcile/check-plan.ts'
 import { reconcile } from '../src/core/reconcile/reconcile.ts'
-import { pick } from '../src/core/routing/pick.ts'
 
 /** What the simulator takes from the real program. The tests replace single parts by broken ones and see them caught. */
 export interface Parts {
   reconcile: typeof reconcile
   checkPlan: typeof checkPlan
   judgeHeartbeat: typeof judgeHeartbeat
-  pick: typeof pick
   newFeed: () => Pick<RoutingFeed, 'update' | 'snapshot'>
   /** Ways in which the model itself can be made to misbehave; none outside of tests. */
   broken: ReadonlySet<Breakage>
@@ -35,7 +33,6 @@ export const realParts: Parts = {
   reconcile,
   checkPlan,
   judgeHeartbeat,
-  pick,
   newFeed: () => new RoutingFeed('the secret of a simulated cluster'),
   broken: new Set(),
 }

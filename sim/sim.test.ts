@@ -70,8 +70,8 @@ describe('the checks can fail', () => {
     newFeed() {
       const feed = realParts.newFeed()
       return {
-        update: (world) => feed.update({ ...world, ...change(world) } as never),
-        snapshot: () => feed.snapshot(),
+        update: (world, keys) => feed.update({ ...world, ...change(world) } as never, keys),
+        snapshot: () => feed.snapshot(0),
       }
     },
   })
@@ -89,6 +89,11 @@ describe('the checks can fail', () => {
       'routes',
       'a table with replicas that are not ready',
       routingTo(({ replicas }) => ({ replicas: replicas.map((one) => ({ ...one, state: 'ready' as const })) })),
+    ],
+    [
+      'routes',
+      'a table that does not look at labels',
+      routingTo(({ rules }) => ({ rules: rules.map((rule) => ({ ...rule, nodeSelector: {} })) })),
     ],
     ['routes', 'a table with old revisions, which nobody stops', { ...routingTo(asRevised), reconcile: neverStop }],
     ['processes', 'stop does nothing', broken('stop does nothing')],

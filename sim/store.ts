@@ -33,7 +33,7 @@ export class Store {
   loadWorld(): StoredWorld {
     return {
       nowMs: this.#queue.nowMs,
-      nodes: [...this.nodes.list()],
+      nodes: this.nodes.listStored(),
       models: [...this.models.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       rules: [...this.rules.values()].toSorted((a, b) => (a.modelName < b.modelName ? -1 : 1)),
       replicas: [...this.replicas.values()].toSorted(inOrderOfSlots),

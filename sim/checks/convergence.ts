@@ -1,4 +1,4 @@
-import type { Rule, World } from '../../src/core/types.ts'
+import type { Node, Rule, World } from '../../src/core/types.ts'
 import type { Plan, Step } from '../../src/core/reconcile/reconcile.ts'
 import type { Cluster } from '../cluster.ts'
 
@@ -28,7 +28,7 @@ function whyUnkept(rule: Rule, world: World, plan: Plan): string | undefined {
   if (!model) return undefined
   const serving = new Set(
     world.nodes
-      .filter((node) => node.approved && node.desired === 'active' && node.liveness === 'online')
+      .filter((node) => node.approved && node.desired === 'active' && node.liveness === 'online' && isMeant(rule, node))
       .map(({ id }) => id),
   )
   const ready = world.replicas.filter(
@@ -50,16 +50,23 @@ function whyUnkept(rule: Rule, world: World, plan: Plan): string | undefined {
 
 /** What is left is ready, and is what the model and the rule ask for today. */
 function unfinishedRow({ replicas, models, rules, nodes }: World, { unmet }: Plan): string | undefined {
-  const drained = new Set(nodes.filter(({ desired }) => desired === 'draining').map(({ id }) => id))
   for (const { id, modelName, replicaIndex, nodeId, state, revision } of replicas) {
     const name = `${id} (${modelName}#${replicaIndex} on ${nodeId})`
-    // Remembered for the day when the node is resumed, for as long as its model is short of replicas.
-    if (state === 'failed' && drained.has(nodeId) && unmet.some((rule) => rule.modelName === modelName)) continue
+    const rule = rules.find((one) => one.modelName === modelName)
+    const node = nodes.find((one) => one.id === nodeId)
+    const isOut = node?.desired === 'draining' || (rule && node && !isMeant(rule, node))
+    // Remembered for the day when the node may take it again, for as long as its model is short of replicas.
+    if (state === 'failed' && isOut && unmet.some((one) => one.modelName === modelName)) continue
     if (state !== 'ready') return `${name} is still ${state}`
     if (models.find((model) => model.name === modelName)?.revision !== revision) return `${name} is of an old revision`
-    if (!rules.some((rule) => rule.modelName === modelName)) return `${name} has no rule`
+    if (!rule) return `${name} has no rule`
   }
   return undefined
+}
+
+/** Written apart from core/placement on purpose. */
+function isMeant({ nodeSelector }: Rule, { labels }: Node): boolean {
+  return Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)
 }
 
 function strayProcess({ ground, machines }: Cluster): string | undefined {
@@ -78,7 +85,8 @@ function staleGateway(cluster: Cluster): string | undefined {
       const known = table.routesOf(model).length
       const rows = [...store.replicas.values()].filter((replica) => {
         const node = store.nodes.find(replica.nodeId)
-        return replica.modelName === model && node?.desired === 'active'
+        const rule = store.rules.get(model)
+        return replica.modelName === model && node?.desired === 'active' && rule && isMeant(rule, node)
       })
       if (known !== rows.length) return `${name} knows ${known} replicas of ${model}, and there are ${rows.length}`
     }

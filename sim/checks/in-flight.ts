@@ -19,8 +19,8 @@ export function inFlightCheck(quietSinceMs: () => number | undefined): Check {
 function atGateways({ gateways }: Cluster): string | undefined {
   for (const { name, table, used } of gateways) {
     for (const route of used.values()) {
-      const { inFlight } = table.loadOf(route)
-      if (inFlight !== 0) return `${name} still counts ${inFlight} requests at ${route.replicaId}`
+      const { here } = table.loadOf(route)
+      if (here !== 0) return `${name} still counts ${here} requests at ${route.replicaId}`
     }
   }
   return undefined

@@ -34,5 +34,8 @@ function whyNot(store: Store, route: RouteMessage): string | undefined {
   if (!node?.approved) return `${route.node_id} is not approved`
   if (node.desired === 'draining') return `${route.node_id} is draining`
   if (node.liveness === 'offline') return `${route.node_id} is offline`
+  const asked = Object.entries(store.rules.get(route.model_name)?.nodeSelector ?? {})
+  const lacking = asked.find(([key, value]) => node.labels[key] !== value)
+  if (lacking) return `${route.node_id} is not labelled ${lacking.join('=')}`
   return undefined
 }

@@ -1,5 +1,5 @@
 import type { Cluster } from '../cluster.ts'
-import { changeModel, changeRule, deleteModel, deleteRule } from './admin.ts'
+import { changeLabel, changeModel, changeRule, deleteModel, deleteRule } from './admin.ts'
 import { freezeFrontend, killFrontend, loseAllFrontends, sleepAll, stormOnBus } from './control.ts'
 import {
   approve,
@@ -29,6 +29,7 @@ const faults: readonly (readonly [Fault, number])[] = [
   [changeModel, 7],
   [deleteModel, 1],
   [deleteRule, 1],
+  [changeLabel, 4],
   [breakEngine, 3],
   [breakModel, 3],
   [loseProgram, 2],
