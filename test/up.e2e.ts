@@ -79,6 +79,7 @@ describe('flotilla up', () => {
         'join.token',
         'lock',
         'node.seed',
+        'routing-table.json',
         'worker',
       ].toSorted(),
     )

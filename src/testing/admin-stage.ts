@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import type { TokenView } from '../api/admin/schemas.ts'
+import type { KeyCreated, TokenView } from '../api/admin/schemas.ts'
 import { formatAddress } from '../platform/address.ts'
 import { sendJson, startHttpServer, type Handler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
@@ -11,8 +11,8 @@ import { anApplicant, ControlScene, type Applicant } from './control-scene.ts'
 import { tempFolder } from './temp-folder.ts'
 
 /**
- * One approved node with a replica and a data port, one that is pending, a model and a rule, and a token besides the
- * default one.
+ * One approved node with a replica and a data port, one that is pending, a model and a rule, a token besides the
+ * default one and an API key.
  */
 export interface Stage {
   scene: ControlScene
@@ -23,6 +23,7 @@ export interface Stage {
   thor: Applicant
   loki: Applicant
   tokenId: string
+  keyId: string
 }
 
 /** For a test that changes something. */
@@ -80,5 +81,7 @@ async function setStage(folder: string): Promise<SetStage> {
   await scene.turn()
   await scene.admin('PUT', `/api/nodes/${thor.nodeId}/labels`, { tier: 'gold' })
   const { body } = await scene.admin<TokenView>('POST', '/api/tokens', { name: 'extra' })
-  return { scene, dataPort, models, thor, loki, tokenId: body.id, endDataPort: () => server.dispose(0) }
+  const key = await scene.admin<KeyCreated>('POST', '/api/keys', { name: 'app' })
+  const ids = { tokenId: body.id, keyId: key.body.id }
+  return { scene, dataPort, models, thor, loki, ...ids, endDataPort: () => server.dispose(0) }
 }

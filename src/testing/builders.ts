@@ -1,5 +1,5 @@
 import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
-import type { Hardware } from '../api/hardware.ts'
+import type { Device, Hardware } from '../api/hardware.ts'
 import type { Model, Node, Replica, Rule, World } from '../core/types.ts'
 
 /** Things with defaults, so that a test mentions only what matters to it. */
@@ -21,6 +21,8 @@ export function aNode(fields: Partial<Node> = {}): Node {
     saidGoodbye: false,
     nodeType: 'backend',
     maxReplicasPerModel: 1,
+    labels: {},
+    availableVram: null,
     engines: { sim: null },
     ...fields,
   }
@@ -31,7 +33,7 @@ export function aModel(fields: Partial<Model> = {}): Model {
 }
 
 export function aRule(fields: Partial<Rule> = {}): Rule {
-  return { modelName: 'm', minReplicas: 1, maxReplicas: 0, ...fields }
+  return { modelName: 'm', nodeSelector: {}, routePolicy: 'least_loaded', minReplicas: 1, maxReplicas: 0, ...fields }
 }
 
 export function aReplica(fields: Partial<Replica> = {}): Replica {
@@ -87,6 +89,10 @@ export function aReport(fields: Partial<ReportedReplicaMessage> = {}): ReportedR
 /** A worker's first word: it has the simulated engine, and runs nothing. */
 export function aHeartbeat(fields: Partial<HeartbeatMessage> = {}): HeartbeatMessage {
   return { boot_id: 'boot1', seq: 1, replicas: [], engines: [anEngine()], ...aMachine(), ...fields }
+}
+
+export function aDevice(fields: Partial<Device> = {}): Device {
+  return { index: 0, uuid: 'GPU-1', name: 'a GPU', total_vram: 8, available_vram: 8, unified: false, ...fields }
 }
 
 /** The hardware of a small machine without a GPU. */

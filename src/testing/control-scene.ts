@@ -19,10 +19,10 @@ import type { Database } from '../store/database.ts'
 import { acquireLease, type HeldLease } from '../store/leases.ts'
 import { saveModel } from '../store/models.ts'
 import { saveRule } from '../store/rules.ts'
-import { aHeartbeat } from './builders.ts'
+import { aHeartbeat, aRule } from './builders.ts'
 import { ScriptedWorker } from './scripted-worker.ts'
 
-export const ADMIN_KEY = 'admin'
+export const ADMIN_KEY = 'fla_test_admin_key'
 export const JOIN_TOKEN = 'join'
 const LIMITS = { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 }
 
@@ -166,11 +166,11 @@ export class ControlScene {
     return (await this.admin<NodeView>('GET', `/api/nodes/${who.nodeId}`)).body
   }
 
-  /** A model `m` and a rule that wants so many replicas of it. */
-  async wants(minReplicas: number): Promise<void> {
+  /** A model `m` and a rule that wants so many replicas of it, perhaps only on nodes with these labels. */
+  async wants(minReplicas: number, nodeSelector: Record<string, string> = {}): Promise<void> {
     await this.db.transaction(async (tx) => {
       await saveModel(tx, toModel({ name: 'm', engine: 'sim', source: null, options: {} }))
-      await saveRule(tx, { modelName: 'm', minReplicas, maxReplicas: 0 })
+      await saveRule(tx, aRule({ minReplicas, nodeSelector }))
     })
   }
 }
@@ -206,6 +206,7 @@ function depsFor(
       asked.credentials.push(publicKey)
       return { bus_url: 'nats://bus:4222', bus_jwt: null }
     },
+    gatewayCredentialsFor: () => ({ bus_url: 'nats://bus:4222', bus_jwt: null }),
     onNodeApproved: (publicKey) => void asked.approved.push(publicKey),
     onNodeRemoved: (_nodeId, publicKey) => void asked.removed.push(publicKey),
     defaultToken: () => asked.defaultToken,

@@ -54,6 +54,7 @@ export interface StartOptions {
   args?: string[]
   /** The same again after a restart; otherwise any free port. */
   listen?: string
+  env?: Record<string, string>
 }
 
 /** Starts `flotilla up` on free ports and waits until it serves. */
@@ -66,18 +67,25 @@ export function startFrontend(options: StartOptions = {}): Promise<Flotilla> {
   return startServing('frontend', options)
 }
 
-async function startServing(command: 'up' | 'frontend', options: StartOptions): Promise<Flotilla> {
+/** Starts `flotilla gateway` on a free port and waits until it serves. */
+export function startGatewayProcess(options: StartOptions): Promise<Flotilla> {
+  return startServing('gateway', options)
+}
+
+async function startServing(command: 'up' | 'frontend' | 'gateway', options: StartOptions): Promise<Flotilla> {
   const folder = tempFolder()
   const data = options.data ?? join(folder, 'data')
   const readyFile = join(folder, 'ready.json')
   const { listen = '127.0.0.1:0', args = [] } = options
   const all = [command, '--data', data, '--listen', listen, '--ready-file', readyFile, ...args]
-  const program = start(all, { FLOTILLA_BUS_LISTEN: '127.0.0.1:0' })
+  const program = start(all, { FLOTILLA_BUS_LISTEN: '127.0.0.1:0', ...options.env })
   let ended: Ended | undefined
   void program.ended.then((end) => (ended = end))
   await until(() => {
     if (ended) throw new Error(`flotilla ended with ${ended.code}: ${ended.stderr}`)
     return existsSync(readyFile) && program.stdout().includes('Ctrl-C')
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}\n${program.stderr()}`, { cause: error })
   })
   const { url, bus, pid } = JSON.parse(readFileSync(readyFile, 'utf8')) as { url: string; bus: string; pid: number }
   return {

@@ -1,12 +1,13 @@
 import { onTestFinished } from 'vitest'
 import { formatAddress } from '../platform/address.ts'
-import { startHttpServer, type Handler } from '../platform/http.ts'
+import { startHttpServer, type Handler, type HttpServerOptions } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
 
 /** A real HTTP server on a free loopback port, for as long as the test runs. Returns its URL. */
-export async function serve(handler: Handler): Promise<string> {
+export async function serve(handler: Handler, options: Partial<HttpServerOptions> = {}): Promise<string> {
   const listen = { host: '127.0.0.1', port: 0 }
-  const server = await startHttpServer({ listen, purpose: 'a test', flag: '--none', handler, log: silentLogger })
+  const fixed = { listen, purpose: 'a test', flag: '--none', handler, log: silentLogger }
+  const server = await startHttpServer({ ...fixed, ...options })
   onTestFinished(() => server.dispose(0))
   return `http://${formatAddress(server.address)}`
 }

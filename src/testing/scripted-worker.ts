@@ -1,13 +1,17 @@
 import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
-import type { Bus } from '../bus/bus.ts'
+import { NobodyListensError, type Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
 import { anEngine } from './builders.ts'
+import { aDecision } from './decision.ts'
+
+export const KNOWN_REQUEST = 'req-1'
 
 type Script = { [N in RequestName]?: (message: MessageOf<N>, nodeId: string) => ReplyOf<N> | Promise<ReplyOf<N>> }
 
-/** Workers on the bus that do as a test says; what is not in the script finds nobody. */
-export class ScriptedWorker implements Pick<Bus, 'request'> {
+/** Workers and gateways on the bus that do as a test says; what is not in the script finds nobody. */
+export class ScriptedWorker implements Pick<Bus, 'request' | 'isConnected'> {
   script: Script = { ...polite }
+  connected = true
   readonly asked: { name: RequestName; message: unknown; nodeId: string; timeoutMs: number }[] = []
 
   async request<N extends RequestName>(
@@ -18,7 +22,11 @@ export class ScriptedWorker implements Pick<Bus, 'request'> {
     this.asked.push({ name, message, nodeId, timeoutMs })
     const reply = this.script[name] as ((message: MessageOf<N>, nodeId: string) => ReplyOf<N>) | undefined
     if (reply) return reply(message, nodeId)
-    throw new AppError('unavailable', `No answer on the bus to ${name}: nobody is listening.`)
+    throw new NobodyListensError(name)
+  }
+
+  isConnected(): boolean {
+    return this.connected
   }
 
   /** As after the worker has been killed. */
@@ -32,7 +40,7 @@ export class ScriptedWorker implements Pick<Bus, 'request'> {
   }
 }
 
-/** Has no replicas, accepts what it is told and has two files to delete. */
+/** Has no replicas, accepts what it is told, has two files to delete and remembers one request. */
 const polite: Script = {
   replicaStop: () => ({ replicas: [] }),
   engineInstall: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'install', id) }),
@@ -40,6 +48,10 @@ const polite: Script = {
   engineDelete: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'delete', id) }),
   modelDelete: () => ({ files: 2, freed_bytes: 1000 }),
   nodeShutdown: () => ({}),
+  why({ request_id: id }) {
+    if (id === KNOWN_REQUEST) return { decision: aDecision({ request_id: id }) }
+    throw new AppError('unavailable', 'No answer on the bus to why: timeout.')
+  },
 }
 
 function underWay(name: string, kind: 'install' | 'upgrade' | 'delete', id: string) {

@@ -1,0 +1,88 @@
+import { execFileSync, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const children: ChildProcess[] = []
+const CORES = availableParallelism()
+/** Proxies have the last core to themselves, one at a time; all else shares the others. */
+export const isPinned = CORES > 1 && isInstalled('taskset')
+
+/** What is started from here on keeps off the proxies' core, unless it is one. */
+export function leaveProxyCore(): void {
+  if (isPinned) execFileSync('taskset', ['-apc', `0-${CORES - 2}`, String(process.pid)], { stdio: 'ignore' })
+}
+
+export interface Child {
+  pid: number
+  /** What it said first: that it is ready, and where. */
+  ready: unknown
+  /** Sends a message and waits for the answer; rejects when the process ends instead. */
+  ask: (message: object) => Promise<unknown>
+}
+
+/** One of the files here as a process. */
+export async function startFile(file: string, args: string[], { isProxy = false } = {}): Promise<Child> {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  // The first as `npm start` has it, the second so that memory can be measured without garbage.
+  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1', '--expose-gc']
+  const child = launch(process.execPath, [...flags, path, ...args], { isProxy, hasChannel: true })
+  let heard = Promise.withResolvers<unknown>()
+  child.on('message', (message) => heard.resolve(message))
+  child.on('exit', (code) => heard.reject(new Error(`${file} ended with ${code} in the middle of the bench`)))
+  const ready = await heard.promise
+  const ask = (message: object): Promise<unknown> => {
+    heard = Promise.withResolvers<unknown>()
+    child.send(message)
+    return heard.promise
+  }
+  return { pid: child.pid!, ready, ask }
+}
+
+interface LaunchOptions {
+  isProxy: boolean
+  hasChannel?: boolean
+  env?: Readonly<Record<string, string>>
+  /** What it complains about is not shown. */
+  isQuiet?: boolean
+}
+
+export function launch(
+  program: string,
+  args: string[],
+  { isProxy, hasChannel, env, isQuiet }: LaunchOptions,
+): ChildProcess {
+  const [first, ...rest] =
+    isProxy && isPinned ? ['taskset', '-c', String(CORES - 1), program, ...args] : [program, ...args]
+  const stdio: StdioOptions = ['ignore', hasChannel ? 'inherit' : 'ignore', isQuiet ? 'ignore' : 'inherit']
+  if (hasChannel) stdio.push('ipc')
+  const child = spawn(first, rest, { stdio, env: { ...process.env, ...env } })
+  children.push(child)
+  return child
+}
+
+export function endChildren(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
+
+export function isInstalled(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Resident memory of any process, as Linux tells it; undefined elsewhere. */
+export function residentBytes(pid: number): number | undefined {
+  try {
+    const kibibytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { quantile } from './quantile.ts'
+import {
+  JSON_TAIL,
+  PATH,
+  requestBody,
+  STREAM_TAIL,
+  type Kind,
+  type Measured,
+  type Target,
+  type Work,
+} from './messages.ts'
+
+/** Holds streams open; and the client where wrk is not installed. It looks for the end of answers in bytes, being in a hurry. */
+const held: Socket[] = []
+process.on('message', (work: Work) => {
+  void run(work).then((done) => process.send?.(done))
+})
+process.once('disconnect', () => process.exit())
+process.send?.({})
+
+async function run(work: Work): Promise<Measured | object> {
+  if (work.do === 'measure') return measure(work)
+  if (work.do === 'hold') for (let i = 0; i < work.streams; i += 1) held.push(await hold(work.target))
+  else for (const socket of held.splice(0)) socket.destroy()
+  return {}
+}
+
+async function measure({ target, kind, connections, durationMs }: Work & { do: 'measure' }): Promise<Measured> {
+  const request = requestText(target, kind)
+  const tail = Buffer.from(kind === 'json' ? JSON_TAIL : STREAM_TAIL)
+  const latenciesMs: number[] = []
+  let failed = 0
+  const startMs = performance.now()
+  const lane = async (): Promise<void> => {
+    const socket = await open(target)
+    while (performance.now() - startMs < durationMs && !socket.destroyed) {
+      const sentMs = performance.now()
+      if (await ask(socket, request, tail)) latenciesMs.push(performance.now() - sentMs)
+      else failed += 1
+    }
+    socket.destroy()
+  }
+  await Promise.all(Array.from({ length: connections }, lane))
+  const perSecond = (latenciesMs.length * 1000) / (performance.now() - startMs)
+  return { perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99), failed }
+}
+
+/** False when the answer was not a 200, or broke off. */
+function ask(socket: Socket, request: string, tail: Buffer): Promise<boolean> {
+  return new Promise((resolve) => {
+    let isFirst = true
+    let isOk = false
+    let last = Buffer.alloc(0)
+    const over = (): void => {
+      socket.off('data', onData).off('close', onClose)
+      resolve(isOk)
+    }
+    const onClose = (): void => {
+      isOk = false
+      over()
+    }
+    const onData = (chunk: Buffer): void => {
+      if (isFirst) isOk = chunk.subarray(9, 12).toString('latin1') === '200'
+      isFirst = false
+      last = Buffer.concat([last, chunk]).subarray(-tail.length)
+      if (last.equals(tail) || !isOk) over()
+      // What follows a refusal is not understood, so the connection is of no more use.
+      if (!isOk) socket.destroy()
+    }
+    socket.on('data', onData).once('close', onClose)
+    socket.write(request)
+  })
+}
+
+const HOLD_WITHIN_MS = 10_000
+
+async function hold(target: Target): Promise<Socket> {
+  const socket = await open(target)
+  socket.write(requestText(target, 'hold'))
+  // A proxy that takes no more streams ends the bench instead of holding it up.
+  await once(socket, 'data', { signal: AbortSignal.timeout(HOLD_WITHIN_MS) })
+  return socket
+}
+
+async function open({ port }: Target): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+function requestText({ port, headers }: Target, kind: Kind): string {
+  const body = requestBody(kind)
+  const all = {
+    host: `127.0.0.1:${port}`,
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${PATH} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}

@@ -1,0 +1,114 @@
+import { execFile, type ChildProcess } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { isInstalled, launch, startFile, type Child } from './child.ts'
+import { haproxyConfig, nginxConfig } from './configs.ts'
+import { JSON_TAIL, PATH, requestBody, type Target } from './messages.ts'
+
+/** One of those that are compared: where it listens, and whose memory to look at. */
+export interface Side {
+  target: Target
+  pid: number
+  /** Lets a Node process collect its garbage before its memory is looked at. */
+  settle?: () => Promise<unknown>
+}
+
+export interface Ground {
+  /** Of the upstreams. */
+  ports: readonly number[]
+  /** For configurations; gone after the run. */
+  folder: string
+}
+
+export function directTo({ ports }: Ground, upstream: Child): Side {
+  return { target: { port: ports[0]!, headers: {} }, pid: upstream.pid }
+}
+
+export async function startNodeProxy(file: string, args: string[]): Promise<Side> {
+  const child = await startFile(file, args, { isProxy: true })
+  const { port } = child.ready as { port: number }
+  return { target: { port, headers: {} }, pid: child.pid, settle: () => child.ask({}) }
+}
+
+/** A text instead of a side says why there is none. */
+export async function startNginx({ ports, folder }: Ground): Promise<Side | string> {
+  if (!isInstalled('nginx')) return 'not installed'
+  const file = join(folder, 'nginx.conf')
+  const port = await freePort()
+  writeFileSync(file, nginxConfig(port, ports, folder))
+  return listening(
+    port,
+    launch('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'nginx.log')], { isProxy: true }),
+  )
+}
+
+export async function startHaproxy({ ports, folder }: Ground): Promise<Side | string> {
+  if (!isInstalled('haproxy')) return 'not installed'
+  const file = join(folder, 'haproxy.cfg')
+  const port = await freePort()
+  writeFileSync(file, haproxyConfig(port, ports))
+  return listening(port, launch('haproxy', ['-db', '-q', '-f', file], { isProxy: true }))
+}
+
+const PORTKEY = '@portkey-ai/gateway'
+const INSTALL_WITHIN_MS = 90_000
+
+/** No dependency of the project: it is fetched for the run, and only when somebody asks for it. */
+export async function startPortkey({ ports, folder }: Ground, isWanted: boolean): Promise<Side | string> {
+  if (!isWanted) return 'not measured: needs --with-portkey'
+  try {
+    const args = ['install', PORTKEY, '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts']
+    await promisify(execFile)('npm', args, { timeout: INSTALL_WITHIN_MS })
+  } catch {
+    return `not measured: npm cannot install ${PORTKEY}`
+  }
+  const port = await freePort()
+  const program = join(folder, 'node_modules', PORTKEY, 'build/start-server.js')
+  const env = { NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' }
+  const child = launch(process.execPath, [program, `--port=${port}`, '--headless'], {
+    isProxy: true,
+    env,
+    isQuiet: true,
+  })
+  const targets = ports.map((upstream) => ({
+    provider: 'openai',
+    api_key: 'bench',
+    custom_host: `http://127.0.0.1:${upstream}/v1`,
+  }))
+  const side = await listening(port, child)
+  const config = JSON.stringify({ strategy: { mode: 'loadbalance' }, targets })
+  return { ...side, target: { port, headers: { 'x-portkey-config': config } } }
+}
+
+/** One request, to see whether this side can do it at all. */
+export async function canServe({ target }: Side, kind: 'json' | 'stream'): Promise<boolean> {
+  const headers = { 'content-type': 'application/json', ...target.headers }
+  const init = { method: 'POST', headers, body: requestBody(kind) }
+  const response = await fetch(`http://127.0.0.1:${target.port}${PATH}`, init)
+  const text = await response.text()
+  return response.ok && text.includes(kind === 'json' ? JSON_TAIL : '[DONE]')
+}
+
+const START_TRIES = 100
+
+async function listening(port: number, child: ChildProcess): Promise<Side> {
+  for (let tries = 0; tries < START_TRIES && child.exitCode === null; tries += 1) {
+    try {
+      await fetch(`http://127.0.0.1:${port}/`, { method: 'HEAD' })
+      return { target: { port, headers: {} }, pid: child.pid! }
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  throw new Error(`nothing answers on port ${port}; see above what the program said`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

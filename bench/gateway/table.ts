@@ -1,0 +1,24 @@
+import { LiveTable } from '../../src/gateway/routing-table.ts'
+import { MODEL_NAME } from './messages.ts'
+
+/** A routing table with one replica of the model at each address, as control would send it. */
+export function tableOf(addresses: readonly string[]): LiveTable {
+  const table = new LiveTable()
+  table.replace({
+    feed: 'bench',
+    version: 1,
+    models: [{ name: MODEL_NAME, engine: 'sim', created_at: 0, route_policy: 'least_loaded', state: 'ready' }],
+    routes: addresses.map((address, i) => ({
+      replica_id: `replica-${i}`,
+      generation: 1,
+      model_name: MODEL_NAME,
+      node_id: `node-${i}`,
+      node_name: `node-${i}`,
+      address,
+      data_key: 'bench-data-key',
+      available_vram: 1e9,
+    })),
+    keys: [],
+  })
+  return table
+}

@@ -1,0 +1,94 @@
+import { onTestFinished } from 'vitest'
+import type { RoutedModelMessage, RouteMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
+import { REFUSAL_HEADER } from '../api/data-port.ts'
+import type { Caller } from '../gateway/guard.ts'
+import { inferenceApi, type InferenceDeps } from '../gateway/inference.ts'
+import { LiveTable } from '../gateway/routing-table.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Handler } from '../platform/http.ts'
+import { silentLogger } from '../platform/log.ts'
+import { serve } from './http.ts'
+
+export const anyone: Caller = { keyId: null, models: null }
+
+export function aRoutedModel(fields: Partial<RoutedModelMessage> = {}): RoutedModelMessage {
+  return { name: 'm', engine: 'sim', created_at: 1_000_000, route_policy: 'least_loaded', state: 'ready', ...fields }
+}
+
+export function aRouteMessage(i: number, fields: Partial<RouteMessage> = {}): RouteMessage {
+  const ids = { replica_id: `r${i}`, node_id: `n${i}`, node_name: `node${i}` }
+  const address = '127.0.0.1:1'
+  return { ...ids, generation: 7, model_name: 'm', address, data_key: `key${i}`, available_vram: null, ...fields }
+}
+
+export function aSnapshot(fields: Partial<RoutingSnapshotMessage> = {}): RoutingSnapshotMessage {
+  return { feed: 'f', version: 1, models: [aRoutedModel()], routes: [], keys: [], ...fields }
+}
+
+export interface StageOptions extends Partial<InferenceDeps> {
+  models?: RoutedModelMessage[]
+  caller?: Caller
+  /** Addresses in the place of those of workers, for replicas after them. */
+  addresses?: string[]
+  /** Their nodes were heard just now, so nobody is asked whether it lives. */
+  isHeard?: boolean
+}
+
+/** A gateway in front of workers that answer as told; `m` is served by all of them, each as a replica r0, r1, … */
+export async function aGateway(workers: Handler[], options: StageOptions = {}) {
+  const { models = [aRoutedModel()], caller = anyone, addresses = [], isHeard = true, ...deps } = options
+  const hosts = await Promise.all(workers.map(async (worker) => new URL(await serve(worker)).host))
+  const routes = [...hosts, ...addresses].map((address, i) => aRouteMessage(i, { address }))
+  const clock = deps.clock ?? systemClock
+  const table = new LiveTable()
+  table.replace(aSnapshot({ models, routes }))
+  const heard = isHeard ? routes.map((route) => route.node_id) : []
+  table.apply({ feed: 'f', version: 1, from_version: 1, set: [], removed: [], heard }, clock.nowMs())
+  const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', ...deps })
+  onTestFinished(() => api.dispose())
+  const url = await serve((request, response) => api(request, response, caller))
+  const post = (path: string, body: unknown, init: RequestInit = {}) =>
+    fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init })
+  const ask = (body: unknown = { model: 'm' }, init: RequestInit = {}) => post('/v1/chat/completions', body, init)
+  const inFlight = () => table.routesOf('m').map((route) => table.loadOf(route).here)
+  /** The record of an answer, once the gateway has written it. */
+  const decisionOf = (response: Response) => api.decisions.find(response.headers.get('x-request-id')!)
+  return { url, post, ask, table, routes, inFlight, decisions: api.decisions, decisionOf }
+}
+
+export const refuseWith =
+  (status: number): Handler =>
+  (_, response) =>
+    void response.writeHead(status, { [REFUSAL_HEADER]: '1' }).end('{}')
+
+export const hangUp: Handler = (_, response) => void response.destroy()
+
+export const answer =
+  (text: string, status = 200): Handler =>
+  (_, response) =>
+    void response.writeHead(status).end(text)
+
+/** An answer that ends after its first piece, without its end. */
+export const breakOff =
+  (type: string, text: string): Handler =>
+  (_, response) => {
+    response.writeHead(200, { 'content-type': type })
+    response.write(text, () => response.destroy())
+  }
+
+/** A worker that tells how many requests reached its engine; probes do not. */
+export function counted(handler: Handler): Handler & { requests: number; probes: number } {
+  const worker = Object.assign(
+    ((request, response) => {
+      if (request.method === 'GET') worker.probes += 1
+      else worker.requests += 1
+      return handler(request, response)
+    }) as Handler,
+    { requests: 0, probes: 0 },
+  )
+  return worker
+}
+
+export async function errorOf(response: Response): Promise<{ message: string; code: string; state?: string }> {
+  return ((await response.json()) as { error: { message: string; code: string } }).error
+}
