@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { z } from 'zod'
+import { writeWhole } from '../platform/write-whole.ts'
 
 /** One boot of a node, as the cluster sees it: as long as it lasts, what ran before a restart of the worker may still run. */
 export interface Boot {
@@ -60,8 +61,7 @@ function readRecord(file: string, machineBoot: string): z.infer<typeof record> |
 /** A full disk must not silence the node; the next heartbeat tries again. */
 function tryToWrite(file: string, content: z.infer<typeof record>): boolean {
   try {
-    writeFileSync(`${file}.new`, `${JSON.stringify(content)}\n`, { mode: 0o600 })
-    renameSync(`${file}.new`, file)
+    writeWhole(file, `${JSON.stringify(content)}\n`)
     return true
   } catch {
     return false

@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { replicaStart } from '../api/bus/messages.ts'
 import { engineProfile } from '../api/engine-profile.ts'
+import { writeWhole } from '../platform/write-whole.ts'
 
 /**
  * What a worker must know of an engine to take it over after a restart. Written before the engine may run; whether it
@@ -44,9 +45,7 @@ export class Journal {
   write(id: string, content: JournalEntry): void {
     const folder = this.folderOf(id)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const file = join(folder, ENTRY)
-    writeFileSync(`${file}.new`, `${JSON.stringify(content)}\n`, { mode: 0o600 })
-    renameSync(`${file}.new`, file)
+    writeWhole(join(folder, ENTRY), `${JSON.stringify(content)}\n`)
   }
 
   remove(id: string): void {

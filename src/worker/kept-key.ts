@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { writeWhole } from '../platform/write-whole.ts'
 
 /**
  * The data key that the cluster gave this node, kept over restarts: a worker that comes back while no frontend answers
@@ -21,8 +22,7 @@ export class KeptKey {
     if (key === this.#key) return
     this.#key = key
     try {
-      writeFileSync(`${this.#file}.new`, `${key}\n`, { mode: 0o600 })
-      renameSync(`${this.#file}.new`, this.#file)
+      writeWhole(this.#file, `${key}\n`)
     } catch {
       // A full disk: it works without, and after a restart the cluster is asked again.
     }

@@ -93,7 +93,7 @@ export class Installed {
 
   /** From here on this is the engine. The version before it is deleted: nobody uses it any more. */
   async makeCurrent(engine: string, version: InstalledEngine): Promise<void> {
-    writeWhole(join(this.#folder, engine, 'current.json'), JSON.stringify(version, null, 2))
+    writeDurably(join(this.#folder, engine, 'current.json'), JSON.stringify(version, null, 2))
     this.#current.set(engine, version)
     await this.discardLeftovers(engine)
   }
@@ -145,7 +145,7 @@ function readCurrent(file: string): InstalledEngine | undefined {
   }
 }
 
-function writeWhole(file: string, text: string): void {
+function writeDurably(file: string, text: string): void {
   const fd = openSync(`${file}.new`, 'w', 0o600)
   try {
     writeSync(fd, `${text}\n`)

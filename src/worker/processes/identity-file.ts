@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeWhole } from '../../platform/write-whole.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 /**
@@ -7,9 +8,7 @@ import type { ProcessIdentity } from './process-identity.ts'
  * the watchdog is a shell script: pid, start time, boot, mark.
  */
 export function writeIdentity(folder: string, { pid, startedAt, boot, mark }: ProcessIdentity): void {
-  const file = join(folder, FILE)
-  writeFileSync(`${file}.new`, `${pid}\n${startedAt}\n${boot}\n${mark}\n`, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  writeWhole(join(folder, FILE), `${pid}\n${startedAt}\n${boot}\n${mark}\n`)
 }
 
 /** Undefined when there is none, or none that can be understood. */

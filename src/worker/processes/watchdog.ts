@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep, type Clock } from '../../platform/clock.ts'
+import { writeWhole } from '../../platform/write-whole.ts'
 import { watchdogScript } from './watchdog-script.ts'
 
 export interface Watchdog {
@@ -59,10 +60,8 @@ export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watc
 
 /** Never half a token: the watchdog of an earlier worker may read it at this moment. */
 function own(folder: string, token: string): void {
-  const file = join(folder, 'owner')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  writeFileSync(`${file}.new`, `${token}\n`, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  writeWhole(join(folder, 'owner'), `${token}\n`)
 }
 
 function spawnWatchdog(folder: string, token: string, graceS: number): ChildProcess {
