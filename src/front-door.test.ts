@@ -1,5 +1,3 @@
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { KeyCreated, KeyInput } from './api/admin/schemas.ts'
 import { adminApi } from './control/admin-api.ts'
@@ -11,21 +9,13 @@ import { systemClock } from './platform/clock.ts'
 import { sendJson, startHttpServer } from './platform/http.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { listRoutedKeys } from './store/api-keys.ts'
-import { openDatabase } from './store/database.ts'
-import { ADMIN_KEY, ControlScene } from './testing/control-scene.ts'
+import { ADMIN_KEY } from './testing/control-scene.ts'
 import { serve } from './testing/http.ts'
-import { tempFolder } from './testing/temp-folder.ts'
+import { aLoggedScene } from './testing/logged-scene.ts'
 
 /** A frontend and a gateway on its own, on one store; inference answers with who asked. */
 async function aCluster() {
-  const lines: string[] = []
-  const log = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }))
-  const db = await openDatabase({ file: `${tempFolder()}/flotilla.db` })
-  const scene = await ControlScene.start(db, { log })
-  onTestFinished(async () => {
-    await scene.end()
-    await db.close()
-  })
+  const { scene, db, lines, log } = await aLoggedScene()
   const table = new LiveTable()
   const open = async (rooms: Pick<Rooms, 'admin'>, adminKeyHash?: string): Promise<string> => {
     const guard = { keys: table, clock: systemClock, adminKeyHash }

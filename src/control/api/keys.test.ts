@@ -1,13 +1,10 @@
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KeyCreated, KeyInput, KeyView } from '../../api/admin/schemas.ts'
 import { hashSecret } from '../../platform/secrets.ts'
 import { listRoutedKeys } from '../../store/api-keys.ts'
-import { openDatabase } from '../../store/database.ts'
 import { listEvents } from '../../store/events.ts'
-import { ADMIN_KEY, ControlScene } from '../../testing/control-scene.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { ADMIN_KEY } from '../../testing/control-scene.ts'
+import { aLoggedScene } from '../../testing/logged-scene.ts'
 import { until } from '../../testing/until.ts'
 import { adminKeyMessage } from '../admin-key.ts'
 
@@ -16,14 +13,7 @@ interface Failed {
 }
 
 async function aScene() {
-  const lines: string[] = []
-  const log = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }))
-  const db = await openDatabase({ file: `${tempFolder()}/flotilla.db` })
-  const scene = await ControlScene.start(db, { log })
-  onTestFinished(async () => {
-    await scene.end()
-    await db.close()
-  })
+  const { scene, db, lines } = await aLoggedScene()
   const create = async (body: Partial<KeyInput> = {}) =>
     (await scene.admin<KeyCreated>('POST', '/api/keys', { name: 'notebook', ...body })).body
   const list = async () => (await scene.admin<KeyView[]>('GET', '/api/keys')).body
