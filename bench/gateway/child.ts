@@ -25,8 +25,8 @@ export interface Child {
 /** One of the files here as a process. */
 export async function startFile(file: string, args: string[], { isProxy = false } = {}): Promise<Child> {
   const path = fileURLToPath(new URL(file, import.meta.url))
-  // The first as `npm start` has it, the second so that memory can be measured without garbage.
-  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1', '--expose-gc']
+  // The second as the processes of a gateway have it, the third so that memory can be measured without garbage.
+  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8', '--expose-gc']
   const child = launch(process.execPath, [...flags, path, ...args], { isProxy, hasChannel: true })
   let heard = Promise.withResolvers<unknown>()
   child.on('message', (message) => heard.resolve(message))
@@ -75,6 +75,24 @@ export function isInstalled(program: string): boolean {
       return false
     }
   })
+}
+
+/** What the scheduler counts in, on every Linux there is. */
+const TICKS_PER_S = 100
+
+/** Processor time that these processes have used, theirs and the system's for them; undefined where Linux does not tell. */
+export function cpuMs(pids: readonly number[]): number | undefined {
+  let ticks = 0
+  for (const pid of pids) {
+    try {
+      // Behind the name, which may hold anything: user time is the 12th field from there, system time the 13th.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')
+      ticks += Number(fields[11]) + Number(fields[12])
+    } catch {
+      return undefined
+    }
+  }
+  return (ticks * 1000) / TICKS_PER_S
 }
 
 /** Resident memory of any process, as Linux tells it; undefined elsewhere. */

@@ -54,4 +54,6 @@ export interface Measured {
   p50Ms: number
   p99Ms: number
   failed: number
+  /** Processor time of the proxy for each request; undefined where it is not known. */
+  cpuUs?: number | undefined
 }

@@ -6,27 +6,33 @@ export interface Case {
   connections: number
 }
 
-export const NAMES = ['direct', 'flotilla', 'nginx', 'haproxy', 'database', 'portkey'] as const
+export const NAMES = ['direct', 'flotilla', 'two hops', 'nginx', 'haproxy', 'database', 'portkey'] as const
 export type Name = (typeof NAMES)[number]
 
 /** By side; each has one for each round. */
 export type Results = ReadonlyMap<Name, readonly Measured[]>
 
-/** One case: a line for each side, with the ratio of its requests/s to those of nginx and of the database design. */
+/**
+ * One case: a line for each side, with its slowest and fastest round, the proxy's processor time for a request, and the
+ * ratio of its requests/s to those of nginx and of the database design.
+ */
 export function printCase({ kind, connections }: Case, results: Results): void {
   const what = kind === 'json' ? 'JSON, 600 bytes' : `SSE, ${EVENTS_PER_STREAM} events`
-  const head = ['requests/s', 'p50 ms', 'p99 ms', '× nginx', '× database', 'failed']
-  console.log(`\n${`${what}, concurrency ${connections}`.padEnd(30)}${head.map((name) => name.padStart(12)).join('')}`)
+  const head = ['requests/s', 'from', 'to', 'p50 ms', 'p99 ms', 'CPU µs', '× nginx', '× database', 'failed']
+  console.log(`\n${`${what}, concurrency ${connections}`.padEnd(30)}${head.map((name) => name.padStart(11)).join('')}`)
   for (const [name, rounds] of results) {
     const cells = [
       perSecond(results, name).toFixed(0),
+      Math.min(...rounds.map((round) => round.perSecond)).toFixed(0),
+      Math.max(...rounds.map((round) => round.perSecond)).toFixed(0),
       median(rounds, 'p50Ms').toFixed(2),
       median(rounds, 'p99Ms').toFixed(2),
+      median(rounds, 'cpuUs').toFixed(0),
       (perSecond(results, name) / perSecond(results, 'nginx')).toFixed(2),
       (perSecond(results, name) / perSecond(results, 'database')).toFixed(2),
       String(rounds.reduce((sum, { failed }) => sum + failed, 0)),
     ]
-    console.log(`${name.padEnd(30)}${cells.map((cell) => cell.replace('NaN', '-').padStart(12)).join('')}`)
+    console.log(`${name.padEnd(30)}${cells.map((cell) => cell.replace('NaN', '-').padStart(11)).join('')}`)
   }
 }
 
@@ -54,9 +60,9 @@ function perSecond(results: Results, name: Name): number {
   return median(results.get(name) ?? [], 'perSecond')
 }
 
-function median(rounds: readonly Measured[], of: 'perSecond' | 'p50Ms' | 'p99Ms'): number {
+function median(rounds: readonly Measured[], of: 'perSecond' | 'p50Ms' | 'p99Ms' | 'cpuUs'): number {
   return quantile(
-    rounds.map((round) => round[of]),
+    rounds.map((round) => round[of] ?? Number.NaN),
     0.5,
   )
 }

@@ -11,6 +11,8 @@ import { JSON_TAIL, PATH, requestBody, type Target } from './messages.ts'
 export interface Side {
   target: Target
   pid: number
+  /** Whose time counts besides. */
+  otherPids?: readonly number[]
   /** Lets a Node process collect its garbage before its memory is looked at. */
   settle?: () => Promise<unknown>
 }
@@ -30,6 +32,17 @@ export async function startNodeProxy(file: string, args: string[]): Promise<Side
   const child = await startFile(file, args, { isProxy: true })
   const { port } = child.ready as { port: number }
   return { target: { port, headers: {} }, pid: child.pid, settle: () => child.ask({}) }
+}
+
+/** As it is deployed: the gateway sends to a worker's data port, which sends to the engines. Both share the proxies' core. */
+export async function startTwoHops(ports: readonly string[]): Promise<Side> {
+  const worker = await startFile('data-port-process.ts', [...ports], { isProxy: true })
+  const { port } = worker.ready as { port: number }
+  const gateway = await startNodeProxy(
+    'flotilla-process.ts',
+    ports.map(() => String(port)),
+  )
+  return { ...gateway, otherPids: [worker.pid] }
 }
 
 /** A text instead of a side says why there is none. */

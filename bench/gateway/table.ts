@@ -1,6 +1,8 @@
 import { LiveTable } from '../../src/gateway/routing-table.ts'
 import { MODEL_NAME } from './messages.ts'
 
+export const DATA_KEY = 'bench-data-key'
+
 /** A routing table with one replica of the model at each address, as control would send it. */
 export function tableOf(addresses: readonly string[]): LiveTable {
   const table = new LiveTable()
@@ -15,7 +17,7 @@ export function tableOf(addresses: readonly string[]): LiveTable {
       node_id: `node-${i}`,
       node_name: `node-${i}`,
       address,
-      data_key: 'bench-data-key',
+      data_key: DATA_KEY,
       available_vram: 1e9,
     })),
     keys: [],

@@ -25,6 +25,7 @@ export function reachableAddress({ host, port }: Address): Address {
 }
 
 export function isLoopback(host: string): boolean {
+  if (host === '127.0.0.1') return true
   const name = host.replace(/^\[|\]$/g, '').replace(/^::ffff:/, '')
   return name === 'localhost' || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
 }

@@ -1,10 +1,12 @@
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from './errors.ts'
+import type { HttpResponse } from './exchange.ts'
 import type { HttpLimits } from './http-limits.ts'
 import { answerOnSocket } from './socket-answer.ts'
 
-interface ParseError extends Error {
+/** What is wrong, in the words of node:http's parser. */
+export interface ParseError {
+  message?: string
   code?: string
   reason?: string
   rawPacket?: Buffer
@@ -17,7 +19,7 @@ interface ParseError extends Error {
 export function answerBadRequest(
   error: ParseError,
   socket: Socket,
-  open: ReadonlySet<ServerResponse>,
+  open: Iterable<HttpResponse>,
   limits: HttpLimits,
 ): void {
   // A client that is gone is not waiting for an answer.

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from './errors.ts'
+import type { HttpRequest } from './exchange.ts'
 
 /** What a head must be beyond what the parser asks of it. */
-export function checkHead({ rawHeaders, headers, httpVersion }: IncomingMessage, mostHeaders: number): void {
+export function checkHead({ rawHeaders, headers, httpVersion }: HttpRequest, mostHeaders: number): void {
   if (rawHeaders.length > 2 * mostHeaders) {
     throw new AppError('headers_too_large', `There are more than ${mostHeaders} headers.`)
   }

@@ -7,10 +7,14 @@ import { answerOnSocket } from './socket-answer.ts'
 const MOST_TOLD = 1000
 const RETRY_AFTER_S = 5
 
-/** Turns away connections beyond `most` before anything is read from them; tells of the others. */
-export function limitConnections(server: Server, most: number, onAccepted: (socket: Socket) => void): void {
+/** Turns away connections beyond `most` before anything is read from them. `accept` gives the others to the server. */
+export function limitConnections(
+  server: Server,
+  most: number,
+  onConnection: (socket: Socket, accept: () => void) => void,
+): void {
   // The server's own listener, which reads requests, is put behind ours.
-  const accept = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   let accepted = 0
   let told = 0
@@ -18,9 +22,9 @@ export function limitConnections(server: Server, most: number, onAccepted: (sock
     if (accepted < most) {
       accepted += 1
       socket.once('close', () => (accepted -= 1))
-      for (const listener of accept) listener.call(server, socket)
-      onAccepted(socket)
-      return
+      return onConnection(socket, () => {
+        for (const listener of listeners) listener.call(server, socket)
+      })
     }
     if (told >= MOST_TOLD) return void socket.destroy()
     told += 1

@@ -1,9 +1,11 @@
-import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../testing/until.ts'
-import { ConnectionPool, type PooledAnswer } from './connection-pool.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import type { CallEvents, UpstreamConnection } from './upstream-connection.ts'
+
+const silent: CallEvents = { onHead() {}, onBody() {}, onEnd() {}, onPause() {}, onDrain() {}, onFailed() {} }
 
 /** An upstream that does with each request, by number over all connections, as it is told. */
 async function anUpstream(onRequest: (socket: Socket, nth: number) => void) {
@@ -22,20 +24,23 @@ async function anUpstream(onRequest: (socket: Socket, nth: number) => void) {
     for (const socket of sockets) socket.destroy()
   })
   const { port } = server.address() as AddressInfo
-  // Whoever wants to hear all of an answer listens when it is told of it: the rest may come in the same moment.
+  const begin = (events: Partial<CallEvents>): UpstreamConnection => {
+    const connection = pool.take({ host: '127.0.0.1', port })
+    connection.begin('POST', 'POST / HTTP/1.1\r\nhost: x\r\n\r\n', Buffer.from('body'), { ...silent, ...events })
+    return connection
+  }
   const ask = (): Promise<{ text: string; isReused: boolean }> =>
     new Promise((resolve, reject) => {
-      const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: ['host', 'x'] })
       let text = ''
-      request.once('response', (answer) => {
-        answer.on('data', (piece) => (text += piece.toString()))
-        answer.once('end', () => resolve({ text, isReused: request.reusedSocket }))
-        answer.once('error', reject)
+      let isReused = false
+      const connection = begin({
+        onBody: (piece) => void (text += piece.toString()),
+        onEnd: () => resolve({ text, isReused }),
+        onFailed: reject,
       })
-      request.once('error', reject)
-      request.end(Buffer.from('body'))
+      isReused = connection.isReused
     })
-  return { ask, pool, port, sockets }
+  return { ask, begin, sockets }
 }
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -66,27 +71,29 @@ test('one that ends while nobody uses it is forgotten', async () => {
   expect((await ask()).isReused).toBe(false)
 })
 
-test('an end in the middle is told by the answer, one before it by the request', async () => {
-  const { ask, pool, port } = await anUpstream((socket, nth) => {
+test('an end in the middle and one before the answer are told once', async () => {
+  const { ask, begin } = await anUpstream((socket, nth) => {
     if (nth === 1) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhal')
     else socket.destroy()
   })
   await expect(ask()).rejects.toThrow('it closed the connection')
-  const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: [] })
-  const failed = once(request, 'error')
-  request.end(Buffer.from('x'))
-  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
+  const failed: Error[] = []
+  begin({ onFailed: (error) => failed.push(error) })
+  await until(() => failed.length > 0)
+  expect(failed).toMatchObject([{ code: 'ECONNRESET' }])
 })
 
 test('what is destroyed tells nothing more, and its connection is closed', async () => {
-  const { pool, port, sockets } = await anUpstream((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nsome'))
-  const request = pool.request({ host: '127.0.0.1', port, method: 'POST', path: '/', headers: [] })
+  const { begin, sockets } = await anUpstream((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nsome'))
   const told: string[] = []
-  request.on('error', () => told.push('error'))
-  request.end()
-  const [answer] = (await once(request, 'response')) as [PooledAnswer]
-  answer.on('end', () => told.push('end'))
-  request.destroy()
+  let hasBegun = false
+  const connection = begin({
+    onHead: () => void (hasBegun = true),
+    onEnd: () => void told.push('end'),
+    onFailed: () => void told.push('failed'),
+  })
+  await until(() => hasBegun)
+  connection.destroy()
   await until(() => sockets[0]!.destroyed)
   expect(told).toEqual([])
 })

@@ -23,6 +23,11 @@ export const errorTable = {
   bad_gateway: { status: 502, type: 'server_error' },
   unavailable: { status: 503, type: 'server_error' },
   model_not_ready: { status: 503, type: 'server_error' },
+  /** On its way; `loading` beside the error says how far. */
+  model_loading: { status: 503, type: 'server_error' },
+  model_load_failed: { status: 503, type: 'server_error' },
+  /** No node can take the model as things are. */
+  no_capacity: { status: 503, type: 'server_error' },
   /** The program was asked for something it cannot do: bad flag, used port, unwritable folder. Exit code 2. */
   usage: { status: 400, type: 'invalid_request_error' },
 } as const satisfies Record<string, { status: number; type: string }>
@@ -33,6 +38,8 @@ export interface ErrorExtra {
   cause?: unknown
   /** Further fields of the error object on the wire, e.g. `{ param: 'model' }`. */
   details?: Record<string, unknown>
+  /** Further fields of the body, beside the error object. */
+  beside?: Record<string, unknown>
   retryAfterS?: number
 }
 
@@ -40,6 +47,7 @@ export interface ErrorExtra {
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: Record<string, unknown>
+  readonly beside: Record<string, unknown>
   readonly retryAfterS: number | undefined
 
   constructor(code: ErrorCode, message: string, extra: ErrorExtra = {}) {
@@ -47,6 +55,7 @@ export class AppError extends Error {
     this.name = 'AppError'
     this.code = code
     this.details = extra.details ?? {}
+    this.beside = extra.beside ?? {}
     this.retryAfterS = extra.retryAfterS
   }
 
@@ -55,9 +64,10 @@ export class AppError extends Error {
   }
 
   /** The body every HTTP error has, in OpenAI's shape. */
-  toBody(): { error: Record<string, unknown> } {
+  toBody(): { error: Record<string, unknown>; [beside: string]: unknown } {
     return {
       error: { message: this.message, type: errorTable[this.code].type, param: null, code: this.code, ...this.details },
+      ...this.beside,
     }
   }
 }

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { HttpResponse } from './exchange.ts'
 
 /** How long to wait before asking again: at first a round trip on a fast network, in the end on any. */
 const ASK_AGAIN_MS = [20, 80, 400, 2000, 5000]
@@ -9,7 +9,7 @@ const ASK_AGAIN_MS = [20, 80, 400, 2000, 5000]
  * nobody reads any more with a reset, and the next write fails on it. So we say something that means nothing. It takes
  * two writes, a round trip apart; then the connection closes, and that cancels what was asked for.
  */
-export function watchHalfClosed(socket: Socket, open: ReadonlySet<ServerResponse>): void {
+export function watchHalfClosed(socket: Socket, open: Iterable<HttpResponse>): void {
   let timer: NodeJS.Timeout | undefined
   let asked = 0
   let bytesWritten = -1
@@ -30,7 +30,7 @@ export function watchHalfClosed(socket: Socket, open: ReadonlySet<ServerResponse
 }
 
 /** False when there is nothing to say that would mean nothing. */
-function sayNothing(socket: Socket, answer: ServerResponse, asked: number): boolean {
+function sayNothing(socket: Socket, answer: HttpResponse, asked: number): boolean {
   if (answer.req.httpVersion === '1.0') return false
   if (!answer.headersSent) {
     // Every client must know what to do with it, or rather that there is nothing to do.
@@ -43,7 +43,7 @@ function sayNothing(socket: Socket, answer: ServerResponse, asked: number): bool
   return true
 }
 
-function isBetweenChunks(answer: ServerResponse): boolean {
+function isBetweenChunks(answer: HttpResponse): boolean {
   // Whether the head has left is not the same as `headersSent`, and is told nowhere else.
   const hasLeft = (answer as { _headerSent?: boolean })._headerSent === true
   return hasLeft && answer.chunkedEncoding && !answer.writableEnded

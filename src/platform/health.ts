@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from './exchange.ts'
 import { sendJson } from './http.ts'
 
 /** Why a part is not ready; nothing when it is. */
@@ -7,7 +7,7 @@ export type Check = () => string | undefined
 /** `/healthz`: the process runs. `/readyz`: every part can do its work, or which cannot and why; notes do not count. */
 export function sendHealth(
   path: '/healthz' | '/readyz',
-  response: ServerResponse,
+  response: HttpResponse,
   checks: Record<string, Check>,
   notes: Record<string, Check> = {},
 ): void {

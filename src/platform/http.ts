@@ -1,18 +1,21 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
-import { formatAddress, type Address } from './address.ts'
+import type { Address } from './address.ts'
 import { answerBadRequest } from './bad-requests.ts'
 import { checkHead, continueWhenRead } from './check-head.ts'
 import { limitConnections } from './connection-limit.ts'
-import { AppError, messageOf, toAppError } from './errors.ts'
+import { AppError, toAppError } from './errors.ts'
+import type { ExchangeHandler, HttpRequest, HttpResponse } from './exchange.ts'
 import { watchHalfClosed } from './half-closed.ts'
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts'
+import { listenOn, type ListenOptions } from './listen.ts'
 import type { Logger } from './log.ts'
 import { createServer } from './node-http.ts'
 import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './socket-answer.ts'
 import { watchBodies } from './stalled-bodies.ts'
+import { openWire } from './wire/wire.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
@@ -25,17 +28,13 @@ export interface HttpServer {
   dispose(graceMs: number): Promise<void>
 }
 
-export interface HttpServerOptions {
-  listen: Address
-  /** What the listener is for, and the flag that moves it: both go into the message when the port is taken. */
-  purpose: string
-  flag: string
+export interface HttpServerOptions extends ListenOptions {
   handler: Handler
+  /** Serves plain requests under a path by a way that is several times as fast. The others go to `handler`, too. */
+  wire?: { prefix: string; handler: ExchangeHandler }
   /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
   onUpgrade?: UpgradeHandler
   limits?: Partial<HttpLimits>
-  /** Other processes of ours listen there, too, and the system spreads the connections over them. */
-  sharesPort?: boolean
   log: Logger
 }
 
@@ -68,28 +67,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const unreadable = new WeakSet<Socket>()
   const bodies = watchBodies(limits.bodySilenceMs, sendError)
   let closing = false
-  limitConnections(server, limits.connections, (socket) => {
-    const open = new Set<ServerResponse>()
-    connections.set(socket, open)
-    socket.once('close', () => connections.delete(socket))
-    socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
-  })
-  server.on('clientError', (error, stream) => {
-    const socket = stream as Socket
-    // Whatever follows on this connection is as unreadable.
-    if (unreadable.has(socket)) return
-    unreadable.add(socket)
-    answerBadRequest(error, socket, connections.get(socket) ?? new Set(), limits)
-  })
-  const run = async (request: IncomingMessage, response: ServerResponse, serve: Handler): Promise<void> => {
-    const open = connections.get(request.socket)
-    open?.add(response)
-    response.once('close', () => open?.delete(response))
-    // A client that goes away is not a failure; what waits on it looks at `close`.
-    response.on('error', () => {})
-    // A kept-alive connection that becomes idle now would hold up the end.
-    response.once('finish', () => closing && setImmediate(() => server.closeIdleConnections()))
-    request.on('error', () => {})
+  const answer = async (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): Promise<void> => {
     bodies.watch(request, response)
     try {
       checkHead(request, limits.headers)
@@ -98,12 +76,50 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       sendError(response, toShown(thrown, request, log))
     }
   }
-  server.on('request', (request, response) => void run(request, response, handler))
+  const fast = options.wire
+  const wire =
+    fast &&
+    openWire({
+      prefix: fast.prefix,
+      limits,
+      keepAliveMs: KEEP_ALIVE_MS,
+      serve: (request, response) => void answer(request, response, fast.handler),
+    })
+  limitConnections(server, limits.connections, (socket, accept) => {
+    const take = (): void => {
+      accept()
+      const open = new Set<ServerResponse>()
+      connections.set(socket, open)
+      socket.once('close', () => connections.delete(socket))
+      socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
+    }
+    if (wire) wire.take(socket, take)
+    else take()
+  })
+  server.on('clientError', (error, stream) => {
+    const socket = stream as Socket
+    // Whatever follows on this connection is as unreadable.
+    if (unreadable.has(socket)) return
+    unreadable.add(socket)
+    answerBadRequest(error, socket, connections.get(socket) ?? new Set(), limits)
+  })
+  const run = (request: IncomingMessage, response: ServerResponse, serve: Handler): void => {
+    const open = connections.get(request.socket)
+    open?.add(response)
+    response.once('close', () => open?.delete(response))
+    // A client that goes away is not a failure; what waits on it looks at `close`.
+    response.on('error', () => {})
+    // A kept-alive connection that becomes idle now would hold up the end.
+    response.once('finish', () => closing && setImmediate(() => server.closeIdleConnections()))
+    request.on('error', () => {})
+    void answer(request, response, () => serve(request, response))
+  }
+  server.on('request', (request, response) => run(request, response, handler))
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response)
-    void run(request, response, handler)
+    run(request, response, handler)
   })
-  server.on('checkExpectation', (request, response) => void run(request, response, refuseExpectation))
+  server.on('checkExpectation', (request, response) => run(request, response, refuseExpectation))
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket
     socket.on('error', () => {})
@@ -126,11 +142,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
+      wire?.close()
       const cut = setTimeout(() => {
+        wire?.destroy()
         for (const socket of connections.keys()) socket.destroy()
       }, graceMs)
       await closed
       clearTimeout(cut)
+      wire?.destroy()
       bodies.dispose()
     },
   }
@@ -145,43 +164,18 @@ function refuseExpectation({ headers }: IncomingMessage): void {
   throw new AppError('expectation_failed', text)
 }
 
-function toShown(thrown: unknown, request: IncomingMessage, log: Logger): AppError {
+function toShown(thrown: unknown, request: HttpRequest, log: Logger): AppError {
   const error = toAppError(thrown)
   if (error.code === 'internal') log.error({ err: thrown, path: pathOf(request) }, 'http: a request failed')
   return error
 }
 
-function listenOn(server: Server, { listen, purpose, flag, sharesPort = false }: HttpServerOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen, purpose, flag)))
-    server.listen({ host: listen.host, port: listen.port, reusePort: sharesPort }, () => resolve())
-  })
-}
-
-/** One clear line for a listener that cannot be had, with the flag that moves it. */
-export function listenError(error: NodeJS.ErrnoException, listen: Address, purpose: string, flag: string): AppError {
-  const where = formatAddress(listen)
-  const reasons: Record<string, string> = {
-    EADDRINUSE: 'another program uses that port',
-    EACCES: 'this user may not use that port',
-    EADDRNOTAVAIL: 'this machine does not have that address',
-  }
-  const reason = reasons[error.code ?? ''] ?? messageOf(error)
-  return new AppError(
-    'usage',
-    `Cannot listen on ${where} for ${purpose}: ${reason}. Choose another with ${flag} host:port.`,
-    {
-      cause: error,
-    },
-  )
-}
-
-export function pathOf(request: IncomingMessage): string {
+export function pathOf(request: HttpRequest): string {
   return (request.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
 export function sendJson(
-  response: ServerResponse,
+  response: HttpResponse,
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
@@ -191,7 +185,7 @@ export function sendJson(
 
 /** Sends the head; returns the text that belongs to it. */
 function beginJson(
-  response: ServerResponse,
+  response: HttpResponse,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>>,
@@ -209,7 +203,7 @@ function beginJson(
  * The error as the client's last word. A response that has begun cannot be taken back: it is cut, never ended as if whole.
  * Who is still sending has it at once and is heard for a while, because a connection closed on him may lose him the answer.
  */
-export function sendError(response: ServerResponse, error: AppError, body: unknown = error.toBody()): void {
+export function sendError(response: HttpResponse, error: AppError, body: unknown = error.toBody()): void {
   const { req: request } = response
   if (response.headersSent) return void response.destroy()
   if (request.complete) return sendJson(response, error.status, body, errorHeaders(error))
@@ -223,7 +217,8 @@ export function sendError(response: ServerResponse, error: AppError, body: unkno
 }
 
 /** The whole body, up to a limit. */
-export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readBody(request: HttpRequest, limitBytes: number): Promise<Buffer> {
+  if (request.whole && request.whole.length <= limitBytes) return Promise.resolve(request.whole)
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>
       new AppError('too_large', `The request body is larger than the limit of ${limitBytes} bytes.`)
@@ -273,6 +268,6 @@ function whereItFails(text: string): string {
 }
 
 /** The token of `Authorization: Bearer <token>`. */
-export function bearerToken(request: IncomingMessage): string | undefined {
+export function bearerToken(request: HttpRequest): string | undefined {
   return /^Bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
 }

@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../testing/http.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { until } from '../testing/until.ts'
+import type { ExchangeHandler } from './exchange.ts'
 import type { Handler } from './http.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { request as httpRequest } from './node-http.ts'
@@ -222,4 +225,61 @@ test('a kept connection that ends as it is used again is no failure: a new one i
   const post = async () => (await fetch(url, { method: 'POST', body: 'body' })).text()
   expect([await post(), await post()]).toEqual(['yes', 'yes'])
   expect([...asked.values()]).toEqual([2, 1])
+})
+
+test('a client that goes away with its answer in hand takes nobody else’s connection with it', async () => {
+  const pool = new ConnectionPool()
+  onTestFinished(() => pool.destroy())
+  const held = new Map<string, ServerResponse>()
+  const ports: number[] = []
+  const target = new URL(
+    await serve((request, response) => {
+      ports.push(request.socket.remotePort!)
+      if (request.url === '/now') response.end('yes')
+      else held.set(request.url!, response)
+    }),
+  )
+  const handler: ExchangeHandler = async (request, response) => {
+    await forward(request, response, {
+      host: target.hostname,
+      port: Number(target.port),
+      path: request.url!,
+      headers: {},
+      pool,
+    })
+  }
+  const url = await serve(handler, { wire: { prefix: '/', handler } })
+  const client = await rawClient(url)
+  // The second answer is there and waits for the first, when its connection is used again.
+  client.send(['/first', '/now'].map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`).join(''))
+  await until(() => held.has('/first') && ports.length === 2)
+  let other: Promise<Response> | undefined
+  await until(async () => {
+    other ??= fetch(`${url}/other`)
+    return held.has('/other')
+  })
+  expect(ports[2]).toBe(ports[1])
+  client.socket.destroy()
+  await until(() => held.get('/first')!.destroyed)
+  held.get('/other')!.end('here')
+  expect(await (await other!).text()).toBe('here')
+})
+
+test('a client that does not keep up with many small pieces gets them all', async () => {
+  const piece = 'x'.repeat(100)
+  const warnings: Error[] = []
+  const onWarning = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const { url } = await proxyTo(async (_, response) => {
+    for (let i = 0; i < 100_000; i += 1) if (!response.write(piece)) await once(response, 'drain')
+    response.end()
+  })
+  const client = await rawClient(url)
+  client.socket.pause()
+  client.send('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  setTimeout(() => client.socket.resume(), 100)
+  expect((await client.closes()).split('x').length - 1).toBe(10_000_000)
+  // Such as that it is waited for in many places at once.
+  expect(warnings).toEqual([])
 })

@@ -1,28 +1,30 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
 import type { Address } from './address.ts'
-import type { ConnectionPool, PooledAnswer, PooledRequest } from './connection-pool.ts'
-import { request as httpRequest } from './node-http.ts'
+import type { AnswerHead } from './answer-parser.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { HttpRequest, HttpResponse } from './exchange.ts'
+import { passOn, type Instead } from './pass-on.ts'
+import { UpstreamConnection, type CallEvents } from './upstream-connection.ts'
 
 export interface Upstream extends Address {
   path: string
-  /** By their names in lower case. Stronger than what the client sent; `undefined` takes a header away. */
-  headers: Readonly<Record<string, string | undefined>>
+  /** Stronger than what the client sent. */
+  headers: Instead
   /** Keeps connections for later requests, for requests whose body was read already. Without it each has its own. */
   pool?: ConnectionPool | undefined
   /** Written to an event stream that broke off halfway, so that the client learns why instead of guessing. */
   lastWords?: () => string
+  /**
+   * For a response that has begun already, as a stream of events: what takes the place of an answer that is no such
+   * stream. Of the answer's text it is given the beginning.
+   */
+  asEvent?: (status: number, text: string) => string
   /** Answers that are none, judged by their head: nothing of them reaches the client. */
-  isRefusal?: (answer: Pick<UpstreamAnswer, 'statusCode' | 'headers'>) => boolean
+  isRefusal?: (answer: { statusCode?: number | undefined; headers: object }) => boolean
   /** The same as `headers`, for what the client gets. */
-  answerHeaders?: Readonly<Record<string, string | undefined>>
+  answerHeaders?: Instead
   /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
   onHeard?: () => void
 }
-
-/** What both kinds of clients give. */
-type UpstreamAnswer = IncomingMessage | PooledAnswer
-type UpstreamRequest = ClientRequest | PooledRequest
 
 export type Forwarded =
   /** The upstream's answer, whatever its status, went to the client; or the client went away first. */
@@ -34,7 +36,6 @@ export type Forwarded =
   /** The answer broke off halfway. The client got `lastWords`, or was cut off, so that it cannot take a part for the whole. */
   | { outcome: 'broken'; error: Error }
 
-const CONNECT_WITHIN_MS = 5000
 /** How long a client that has its answer already may go on sending its request. */
 const REST_WITHIN_MS = 5000
 
@@ -44,93 +45,210 @@ const REST_WITHIN_MS = 5000
  * handed to the client's connection or either side is gone.
  */
 export function forward(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
   upstream: Upstream,
-  body?: Buffer,
+  body: Buffer | undefined = hasBody(request) ? request.whole : undefined,
 ): Promise<Forwarded> {
   return new Promise((resolve) => {
-    const { socket } = request
     // It may have gone while its body was read or another upstream was tried, and says so only once.
-    if (socket.destroyed) return resolve({ outcome: 'client gone' })
-    let outgoing: UpstreamRequest
-    let hasBegun = false
-    let isOver = false
-    const over = (result: Forwarded): void => {
-      isOver = true
-      socket.off('close', onClientGone)
-      resolve(result)
-    }
-    // The connection is looked at and not the response, which is not told when it still waits for an earlier one to end.
-    const onClientGone = (): void => {
-      over({ outcome: 'client gone' })
-      outgoing.destroy()
-    }
-    socket.once('close', onClientGone)
-    const send = (to: Upstream): void => {
-      const sent = open(request, to, body)
-      outgoing = sent
-      const onNoAnswer = (error: Error): void => {
-        if (hasBegun || isOver || sent !== outgoing) return
-        if (body && isStale(sent, error)) send({ ...to, pool: undefined })
-        else over({ outcome: 'unreachable', error })
-      }
-      sent.on('error', onNoAnswer)
-      // Without an error: it wanted to speak another protocol (101).
-      sent.once('close', () => onNoAnswer(new Error('it closed the connection')))
-      sent.once('response', (answer: UpstreamAnswer) => onAnswer(answer, to))
-      if (body) sent.end(body)
-      else if (!('onConnected' in sent) && hasBody(request)) request.pipe(sent)
-      else sent.end()
-    }
-    const onAnswer = (answer: UpstreamAnswer, to: Upstream): void => {
-      if (isOver) return
-      if (to.isRefusal?.(answer)) {
-        answer.resume()
-        return over({ outcome: 'refused', status: answer.statusCode ?? 502 })
-      }
-      const problem = begin(response, answer, to.answerHeaders)
-      if (problem) {
-        over({ outcome: 'unreachable', error: problem })
-        return void outgoing.destroy()
-      }
-      hasBegun = true
-      to.onHeard?.()
-      const isBetweenEvents = sendOn(answer, response, to.onHeard)
-      if (!to.pool) answer.once('end', () => outgoing.destroy())
-      answer.on('error', (error: Error) => {
-        if (isOver) return
-        over({ outcome: 'broken', error })
-        endBroken(response, answer, to.lastWords, isBetweenEvents())
-      })
-      response.once('finish', () => {
-        if (isOver) return
-        over({ outcome: 'answered', status: answer.statusCode ?? 502 })
-        if (request.complete) return
-        // The upstream has said all it has to say; what it did not read of the request goes nowhere.
-        outgoing.destroy()
-        takeTheRest(request)
-      })
-    }
-    send(upstream)
+    if (request.socket.destroyed) resolve({ outcome: 'client gone' })
+    else new Passage(request, response, upstream, body, resolve).start()
   })
 }
 
-/**
- * A kept connection may end in the very moment in which it is used again. Nothing of an answer has come, and its end is
- * no news of the upstream, so that one is asked once more, on a new connection.
- */
-function isStale(sent: UpstreamRequest, error: NodeJS.ErrnoException): boolean {
-  return sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+/** One request on its way. An object and no closures: a stream may last for hours, and there may be thousands. */
+class Passage implements CallEvents {
+  /** For an answer that comes in chunks, to a client that can have them as they are. */
+  onChunks: ((chunks: Buffer) => void) | undefined
+  readonly #request: HttpRequest
+  readonly #response: HttpResponse
+  readonly #upstream: Upstream
+  readonly #body: Buffer | undefined
+  readonly #resolve: (result: Forwarded) => void
+  #connection: UpstreamConnection | undefined
+  #head: AnswerHead | undefined
+  #isFlushed = false
+  #isWaiting = false
+  #isBetweenEvents = true
+  /** The beginning of an answer that is told in an event instead of passed on. */
+  #told: Buffer[] | undefined
+  #isOver = false
+
+  constructor(
+    request: HttpRequest,
+    response: HttpResponse,
+    upstream: Upstream,
+    body: Buffer | undefined,
+    resolve: (result: Forwarded) => void,
+  ) {
+    this.#request = request
+    this.#response = response
+    this.#upstream = upstream
+    this.#body = body
+    this.#resolve = resolve
+  }
+
+  start(): void {
+    // The connection is looked at and not the response, which is not told when it still waits for an earlier one to end.
+    this.#request.socket.once('close', this.#onClientGone)
+    const isStreamed = this.#body === undefined && hasBody(this.#request)
+    this.#send(isStreamed ? undefined : this.#upstream.pool)
+    if (isStreamed) this.#stream()
+  }
+
+  onHead(head: AnswerHead): void {
+    if (this.#isOver) return
+    const { isRefusal, answerHeaders, onHeard } = this.#upstream
+    // What follows of it is read, and its connection kept.
+    if (isRefusal?.(head)) return this.#over({ outcome: 'refused', status: head.statusCode })
+    // What has begun already goes on with the same kind of answer, or ends with an event that says why not.
+    const isBegun = this.#response.headersSent
+    const problem = isBegun ? undefined : begin(this.#response, head, answerHeaders)
+    if (problem) {
+      this.#over({ outcome: 'unreachable', error: problem })
+      return this.#connection?.destroy()
+    }
+    this.#head = head
+    onHeard?.()
+    if (isBegun && !(head.statusCode === 200 && isPlainStream(head))) this.#told = []
+    else if (head.isChunked && this.#response.chunkedEncoding && this.#response.writeChunks) {
+      this.onChunks = (chunks) => this.#passChunks(chunks)
+    }
+  }
+
+  onBody(piece: Buffer): void {
+    if (this.#isOver) return
+    this.#upstream.onHeard?.()
+    if (this.#told) return this.#tell(this.#told, piece)
+    this.#isBetweenEvents = endsEvent(piece, piece.length)
+    // The wire copies what it is given, node:http holds on to it.
+    const isTaken = this.#response.write(this.#response.writeChunks ? piece : Buffer.from(piece))
+    if (!isTaken) this.#waitForClient()
+  }
+
+  /** When there is nothing yet to go with the head in one write. */
+  onPause(): void {
+    if (this.#isFlushed || this.#isOver || !this.#head) return
+    this.#isFlushed = true
+    this.#response.flushHeaders()
+  }
+
+  onEnd(): void {
+    // It is somebody else's from here on, whatever becomes of our client.
+    this.#connection = undefined
+    if (this.#isOver) return
+    this.#response.once('finish', this.#onFinish)
+    this.#response.end(this.#told && this.#upstream.asEvent?.(this.#head!.statusCode, textOf(this.#told)))
+  }
+
+  onDrain(): void {
+    if (!this.#isOver) this.#request.resume()
+  }
+
+  onFailed(error: NodeJS.ErrnoException): void {
+    if (this.#isOver) return
+    if (this.#head) {
+      this.#over({ outcome: 'broken', error })
+      return endBroken(this.#response, this.#head, this.#upstream.lastWords, this.#isBetweenEvents)
+    }
+    if (this.#body && this.#isStale(error)) this.#send(undefined)
+    else this.#over({ outcome: 'unreachable', error })
+  }
+
+  #send(pool: ConnectionPool | undefined): void {
+    const { host, port } = this.#upstream
+    const connection = pool?.take({ host, port }) ?? new UpstreamConnection({ host, port }, (free) => free.destroy())
+    this.#connection = connection
+    const method = this.#request.method ?? 'GET'
+    connection.begin(method, requestHead(this.#request, this.#upstream, this.#body), this.#body, this)
+  }
+
+  #stream(): void {
+    const isChunked = this.#request.headers['transfer-encoding'] !== undefined
+    this.#request.on('data', (piece) => {
+      const connection = this.#connection
+      if (this.#isOver || !connection || piece.length === 0) return
+      if (isChunked) connection.write(`${piece.length.toString(16)}\r\n`)
+      let isTaken = connection.write(piece)
+      if (isChunked) isTaken = connection.write('\r\n')
+      if (!isTaken) this.#request.pause()
+    })
+    this.#request.once('end', () => isChunked && !this.#isOver && this.#connection?.write('0\r\n\r\n'))
+  }
+
+  /**
+   * A kept connection may end in the very moment in which it is used again. Nothing of an answer has come, and its end is
+   * no news of the upstream, so that one is asked once more, on a new connection.
+   */
+  #isStale({ code }: NodeJS.ErrnoException): boolean {
+    return this.#connection!.isReused && (code === 'ECONNRESET' || code === 'EPIPE')
+  }
+
+  #passChunks(chunks: Buffer): void {
+    if (this.#isOver) return
+    this.#upstream.onHeard?.()
+    this.#isBetweenEvents = endsEvent(chunks, chunks.length - 2)
+    if (!this.#response.writeChunks!(chunks)) this.#waitForClient()
+  }
+
+  #tell(told: Buffer[], piece: Buffer): void {
+    // A copy: what is read next comes into the same memory.
+    if (told.reduce((bytes, { length }) => bytes + length, 0) < MOST_TOLD_BYTES) told.push(Buffer.from(piece))
+  }
+
+  #waitForClient(): void {
+    // What was read in one piece may be several, and none of them is taken.
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#connection?.pause()
+    this.#response.once('drain', () => {
+      this.#isWaiting = false
+      this.#connection?.resume()
+    })
+  }
+
+  readonly #onFinish = (): void => {
+    if (this.#isOver) return
+    this.#over({ outcome: 'answered', status: this.#head!.statusCode })
+    if (this.#request.complete) return
+    // The upstream has said all it has to say; what it did not read of the request goes nowhere.
+    takeTheRest(this.#request)
+  }
+
+  readonly #onClientGone = (): void => {
+    this.#over({ outcome: 'client gone' })
+    this.#connection?.destroy()
+  }
+
+  #over(result: Forwarded): void {
+    this.#isOver = true
+    this.#request.socket.off('close', this.#onClientGone)
+    this.#resolve(result)
+  }
 }
+
+/** Of an answer that is no stream of events no more than this is told in one. */
+const MOST_TOLD_BYTES = 4096
+
+function textOf(pieces: readonly Buffer[]): string {
+  return Buffer.concat(pieces).subarray(0, MOST_TOLD_BYTES).toString('utf8')
+}
+
+/** Whether what ends at `end` is a whole event, if it is a stream of events. */
+function endsEvent(bytes: Buffer, end: number): boolean {
+  if (bytes[end - 1] !== LF) return false
+  return bytes[end - 2] === LF || (bytes[end - 2] === CR && bytes[end - 3] === LF)
+}
+
+const [CR, LF] = [0x0d, 0x0a]
 
 /**
  * For a request that was answered before it had arrived whole: takes what still comes, for a while. A connection closed
  * on somebody who is sending can lose him the answer.
  */
-export function takeTheRest(request: IncomingMessage): void {
+export function takeTheRest(request: HttpRequest): void {
   if (request.complete || request.destroyed) return
-  request.unpipe()
   request.resume()
   const cut = setTimeout(() => request.socket.destroy(), REST_WITHIN_MS)
   cut.unref()
@@ -138,56 +256,39 @@ export function takeTheRest(request: IncomingMessage): void {
   request.once('end', stop).once('close', stop)
 }
 
-function open(request: IncomingMessage, upstream: Upstream, body: Buffer | undefined): UpstreamRequest {
-  const { host, port, path, pool } = upstream
-  const headers = passOn(request.rawHeaders, { ...upstream.headers, ...framing(request, body) })
+function requestHead(request: HttpRequest, upstream: Upstream, body: Buffer | undefined): string {
+  let head = `${request.method ?? 'GET'} ${upstream.path} HTTP/1.1\r\n`
+  const headers = passOn(request.rawHeaders, upstream.headers)
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!
+    const isLength = name.length === LENGTH.length && name.toLowerCase() === LENGTH
+    if (!isLength || !body) head += `${name}: ${headers[i + 1]}\r\n`
+  }
+  head += framing(request, body)
   // Also where it is not kept: one who is told "close" may hang up on a body that he does not want to read, and his answer
   // is then lost on the way.
-  headers.push('connection', 'keep-alive')
-  const method = request.method ?? 'GET'
-  const isPooled = pool !== undefined && (body !== undefined || !hasBody(request))
-  const outgoing = isPooled
-    ? pool.request({ host, port, path, method, headers })
-    : // Not `agent: false`, which makes an agent for each request: 3 KB for as long as it lasts.
-      httpRequest({
-        host,
-        port,
-        path,
-        method,
-        headers,
-        createConnection: () => connect({ host, port, noDelay: true }),
-      })
-  if ('onConnected' in outgoing && !outgoing.connecting) return outgoing
-  // A machine that vanished answers nothing at all, and the kernel would try for minutes.
-  const late = setTimeout(() => outgoing.destroy(new Error('no connection in time')), CONNECT_WITHIN_MS)
-  const isConnected = (): void => clearTimeout(late)
-  if ('onConnected' in outgoing) outgoing.onConnected(isConnected)
-  else outgoing.once('socket', (socket) => (socket.connecting ? socket.once('connect', isConnected) : isConnected()))
-  outgoing.once('close', isConnected)
-  return outgoing
+  return `${head}connection: keep-alive\r\n\r\n`
 }
 
-/** How long the body is, as far as its sender has said. */
-function framing(request: IncomingMessage, body: Buffer | undefined): Record<string, string> {
-  if (body) return { 'content-length': String(body.length) }
-  if (request.headers['transfer-encoding'] !== undefined) return { 'transfer-encoding': 'chunked' }
+const LENGTH = 'content-length'
+
+/** How long the body is, as far as its sender has said and it is not passed on anyway. */
+function framing(request: HttpRequest, body: Buffer | undefined): string {
+  if (body) return `content-length: ${body.length}\r\n`
+  if (request.headers['transfer-encoding'] !== undefined) return 'transfer-encoding: chunked\r\n'
   // Other methods must say that they have none.
   const mayLackBody = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'].includes(request.method ?? '')
-  return hasBody(request) || mayLackBody ? {} : { 'content-length': '0' }
+  return hasBody(request) || mayLackBody ? '' : 'content-length: 0\r\n'
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: HttpRequest): boolean {
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined
 }
 
 /** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
-function begin(
-  response: ServerResponse,
-  answer: UpstreamAnswer,
-  instead: Upstream['answerHeaders'] = {},
-): Error | undefined {
+function begin(response: HttpResponse, head: AnswerHead, instead: Upstream['answerHeaders'] = {}): Error | undefined {
   try {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passOn(answer.rawHeaders, instead))
+    response.writeHead(head.statusCode, head.statusMessage, passOn(head.rawHeaders, instead))
   } catch (error) {
     response.statusMessage = ''
     return error as Error
@@ -195,70 +296,19 @@ function begin(
   return undefined
 }
 
-/** Returns what says whether the last piece that came ended an event, if it is a stream of events. */
-function sendOn(answer: UpstreamAnswer, response: ServerResponse, onHeard: (() => void) | undefined): () => boolean {
-  let last: Buffer | undefined
-  // By hand: a pipe would keep a dozen listeners for as long as the stream lasts.
-  answer.on('data', (chunk: Buffer) => {
-    clearImmediate(headAlone)
-    last = chunk
-    onHeard?.()
-    if (!response.write(chunk)) answer.pause()
-  })
-  response.on('drain', () => answer.resume())
-  answer.once('end', () => {
-    clearImmediate(headAlone)
-    response.end()
-  })
-  // When there is nothing yet to go with it in one write.
-  const headAlone = setImmediate(() => response.flushHeaders())
-  return () => last === undefined || /\n\r?\n$/.test(last.subarray(-3).toString('latin1'))
-}
-
 /** Words can be added only to events that are plain text and whose length was not told beforehand. */
 function endBroken(
-  response: ServerResponse,
-  { headers }: UpstreamAnswer,
+  response: HttpResponse,
+  head: AnswerHead,
   lastWords: Upstream['lastWords'],
   isBetweenEvents: boolean,
 ): void {
-  const isEventStream = headers['content-type']?.startsWith('text/event-stream') ?? false
-  const isOpen = headers['content-encoding'] === undefined && headers['content-length'] === undefined
-  if (!isEventStream || !isOpen || lastWords === undefined) return void response.destroy()
+  const isOpen = isPlainStream(head) && head.headers['content-length'] === undefined
+  if (!isOpen || lastWords === undefined) return void response.destroy()
   // Else they would be taken for the rest of the event that broke off.
   response.end(`${isBetweenEvents ? '' : '\n\n'}${lastWords()}`)
 }
 
-/** Headers that belong to one connection, not to the request. */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-/** Headers as they came, several of a name and all, with `instead` in the place of those that it names. */
-export function passOn(raw: readonly string[], instead: Readonly<Record<string, string | undefined>>): string[] {
-  const named = namedByConnection(raw)
-  const passed: string[] = []
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase()
-    if (HOP_BY_HOP.has(name) || named.includes(name) || Object.hasOwn(instead, name)) continue
-    passed.push(raw[i]!, raw[i + 1]!)
-  }
-  for (const [name, value] of Object.entries(instead)) if (value !== undefined) passed.push(name, value)
-  return passed
-}
-
-/** `Connection: x-custom` makes x-custom hop-by-hop as well. */
-function namedByConnection(raw: readonly string[]): string[] {
-  const named: string[] = []
-  for (let i = 0; i < raw.length; i += 2) {
-    if (raw[i]!.toLowerCase() !== 'connection') continue
-    named.push(...raw[i + 1]!.split(',').map((name) => name.trim().toLowerCase()))
-  }
-  return named
+function isPlainStream({ headers }: AnswerHead): boolean {
+  return headers['content-encoding'] === undefined && headers['content-type']?.startsWith('text/event-stream') === true
 }

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http'
 import { AppError } from './errors.ts'
+import type { HttpRequest } from './exchange.ts'
 
 /**
  * The token of `Authorization: Bearer <token>`; undefined where no token is shown. What another reader, such as a proxy
  * in front of us, could read in another way is refused instead of guessed at.
  */
-export function shownBearer(request: IncomingMessage): string | undefined {
+export function shownBearer(request: HttpRequest): string | undefined {
   if (timesSent(request, 'authorization') > 1) throw sentTwice('Authorization')
   const value = request.headers.authorization
   if (value === undefined || /^Bearer *$/i.test(value)) return undefined
@@ -15,7 +15,7 @@ export function shownBearer(request: IncomingMessage): string | undefined {
 }
 
 /** The same, or the key in `x-api-key`, where clients of the Anthropic API put it. */
-export function shownKey(request: IncomingMessage): string | undefined {
+export function shownKey(request: HttpRequest): string | undefined {
   const bearer = shownBearer(request)
   const header = request.headers['x-api-key']
   if (header === undefined || header === '') return bearer
@@ -28,7 +28,7 @@ export function shownKey(request: IncomingMessage): string | undefined {
 }
 
 /** A key in a URL ends up in histories and in the logs of everything on the way, so none is taken from there. */
-export function refuseKeyInUrl(request: IncomingMessage): void {
+export function refuseKeyInUrl(request: HttpRequest): void {
   const url = request.url ?? ''
   const start = url.indexOf('?')
   if (start === -1) return
@@ -66,7 +66,7 @@ function isKeyText(text: string): boolean {
 }
 
 /** Node keeps the first of several `authorization` headers and says nothing of the others. */
-export function timesSent({ rawHeaders }: IncomingMessage, name: string): number {
+export function timesSent({ rawHeaders }: HttpRequest, name: string): number {
   let times = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const sent = rawHeaders[i]!

@@ -1,25 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from './errors.ts'
+import type { HttpRequest, HttpResponse } from './exchange.ts'
 
 interface Pending {
-  request: IncomingMessage
-  response: ServerResponse
+  request: HttpRequest
+  response: HttpResponse
   bytesRead: number
   silentSinceMs: number
 }
 
 export interface StalledBodies {
-  watch(request: IncomingMessage, response: ServerResponse): void
+  watch(request: HttpRequest, response: HttpResponse): void
   dispose(): void
 }
 
 /**
  * Ends requests whose body brings nothing for `silenceMs`. All of them are looked at now and then, so a request that
- * arrives whole, as most do, costs nothing but its place in a set.
+ * arrives whole, as most do, costs nothing but its place in a set, which it leaves with its answer: what is held until
+ * the next look would be seconds of requests, and all of their memory.
  */
 export function watchBodies(
   silenceMs: number,
-  refuse: (response: ServerResponse, error: AppError) => void,
+  refuse: (response: HttpResponse, error: AppError) => void,
 ): StalledBodies {
   const pending = new Set<Pending>()
   const look = setInterval(
@@ -41,7 +42,9 @@ export function watchBodies(
     watch(request, response) {
       if (request.complete) return
       const { bytesRead } = request.socket
-      pending.add({ request, response, bytesRead, silentSinceMs: performance.now() })
+      const one = { request, response, bytesRead, silentSinceMs: performance.now() }
+      pending.add(one)
+      response.once('close', () => request.complete && pending.delete(one))
     },
     dispose: () => clearInterval(look),
   }

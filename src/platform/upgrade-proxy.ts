@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { request as httpRequest, STATUS_CODES } from './node-http.ts'
-import { passOn, type Forwarded, type Upstream } from './proxy.ts'
+import { passOn } from './pass-on.ts'
+import type { Forwarded, Upstream } from './proxy.ts'
 import { whenGone } from './socket-gone.ts'
 
 /** The upstream has this long to agree; a handshake is a few bytes. */

@@ -1,0 +1,151 @@
+import { connect, type Socket } from 'node:net'
+import type { Address } from './address.ts'
+import { AnswerParser, type AnswerEvents } from './answer-parser.ts'
+
+/**
+ * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
+ * good until they return: who keeps it copies it.
+ */
+export interface CallEvents extends AnswerEvents {
+  /** All that has come for now has been told. */
+  onPause(): void
+  /** More of the request may be written. */
+  onDrain(): void
+  /** There will be no answer, or no more of it. */
+  onFailed(error: Error): void
+}
+
+const CONNECT_WITHIN_MS = 5000
+/**
+ * What is read from any upstream is read into here and used up before anything else is read: a buffer for each read
+ * would be as large, and thrown away at once.
+ */
+const READ = Buffer.allocUnsafeSlow(64 * 1024)
+/** A body up to this length is copied, so that it can be written with its head. */
+const MOST_JOINED_BYTES = 16 * 1024
+
+/**
+ * A connection to an upstream, spoken to without node:http's client, which costs several times as much as all the rest
+ * of a proxy. It has one request at a time; its listeners are there from its beginning to its end.
+ */
+export class UpstreamConnection {
+  /** It has had an answer before. */
+  isReused = false
+  /** When it was last given back. */
+  idleSinceMs = 0
+  readonly #socket: Socket
+  readonly #onFree: (connection: UpstreamConnection) => void
+  readonly #onGone: (connection: UpstreamConnection) => void
+  #parser: AnswerParser | undefined
+  #events: CallEvents | undefined
+
+  /** `onFree`: its answer has ended and it may have another request. `onGone`: it is no more. */
+  constructor(
+    { host, port }: Address,
+    onFree: (connection: UpstreamConnection) => void,
+    onGone: (connection: UpstreamConnection) => void = () => {},
+  ) {
+    this.#onFree = onFree
+    this.#onGone = onGone
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      onread: { buffer: READ, callback: (bytes) => this.#onRead(bytes) },
+    })
+    this.#socket = socket
+    // A machine that vanished answers nothing at all, and the kernel would try for minutes.
+    const late = setTimeout(
+      () => this.#fail(Object.assign(new Error('no connection in time'), { syscall: 'connect' })),
+      CONNECT_WITHIN_MS,
+    )
+    socket.once('connect', () => clearTimeout(late))
+    socket.on('drain', () => this.#events?.onDrain())
+    socket.on('error', (error) => this.#fail(error))
+    socket.on('end', () => this.#onNoMore())
+    socket.on('close', () => {
+      clearTimeout(late)
+      this.#onNoMore()
+      this.#onGone(this)
+    })
+  }
+
+  get isUsable(): boolean {
+    return this.#socket.writable
+  }
+
+  /** `head` ends with its empty line. Without `body` there is none, or it follows with `write`. */
+  begin(method: string, head: string, body: Buffer | undefined, events: CallEvents): void {
+    this.#events = events
+    this.#parser = new AnswerParser(method, events)
+    const socket = this.#socket
+    if (!body || body.length === 0) return void socket.write(head, 'latin1')
+    // As one text: two pieces are handed to the system by a way that costs more than to copy them.
+    if (body.length <= MOST_JOINED_BYTES) return void socket.write(head + body.toString('latin1'), 'latin1')
+    socket.cork()
+    socket.write(head, 'latin1')
+    socket.write(body)
+    socket.uncork()
+  }
+
+  /** False when the upstream does not keep up. */
+  write(piece: Buffer | string): boolean {
+    return this.#socket.write(piece)
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Tells nothing more. */
+  destroy(): void {
+    this.#events = undefined
+    this.#parser = undefined
+    this.#socket.destroy()
+  }
+
+  #onRead(length: number): boolean {
+    this.#onData(length === READ.length ? READ : READ.subarray(0, length))
+    return true
+  }
+
+  #onData(bytes: Buffer): void {
+    const parser = this.#parser
+    // Whatever it says when nobody has asked: it is not to be trusted with a request.
+    if (!parser) return this.destroy()
+    try {
+      parser.push(bytes)
+    } catch (error) {
+      return parser.hasEnded ? this.destroy() : this.#fail(error as Error)
+    }
+    if (parser.hasEnded) this.#settle(parser)
+    else this.#events?.onPause()
+  }
+
+  /** Its answer has ended. */
+  #settle(parser: AnswerParser): void {
+    this.#events = undefined
+    if (this.#parser !== parser) return
+    this.#parser = undefined
+    if (!parser.mayKeepAlive || !this.#socket.writable) return void this.#socket.destroy()
+    this.isReused = true
+    this.#socket.resume()
+    this.#onFree(this)
+  }
+
+  #onNoMore(): void {
+    const parser = this.#parser
+    if (parser?.close()) return this.#settle(parser)
+    this.#fail(Object.assign(new Error('it closed the connection'), { code: 'ECONNRESET' }))
+  }
+
+  #fail(error: Error): void {
+    const events = this.#events
+    this.destroy()
+    events?.onFailed(error)
+  }
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ChunkReader } from './chunk-reader.ts'
+
+const data = fc.array(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 }), { maxLength: 8 })
+const cuts = fc.array(fc.nat(1000), { maxLength: 12 })
+
+test('whole chunks pass as they came, the others in pieces; together they are the body, and nothing is lost or added', () => {
+  fc.assert(
+    fc.property(data, cuts, fc.boolean(), (parts, at, takesChunks) => {
+      const body = parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')
+      const text = `${body}0\r\n\r\nnext`
+      const read = { text: '', rest: '' }
+      const reader = new ChunkReader()
+      const events = {
+        onBody: (piece: Buffer) => void (read.text += piece.toString('latin1')),
+        onChunks: takesChunks ? (chunks: Buffer) => void (read.text += unpacked(chunks)) : undefined,
+      }
+      for (const piece of piecesOf(text, at)) {
+        if (reader.hasEnded) read.rest += piece
+        else read.rest += reader.push(Buffer.from(piece, 'latin1'), events)?.toString('latin1') ?? ''
+      }
+      expect(read).toEqual({ text: parts.join(''), rest: 'next' })
+    }),
+  )
+})
+
+/** What is in chunks that must be whole. */
+function unpacked(chunks: Buffer): string {
+  let text = ''
+  for (let rest = chunks.toString('latin1'); rest !== '';) {
+    const [, size] = /^([0-9a-f]+)\r\n/.exec(rest)!
+    const start = size!.length + 2
+    const end = start + Number.parseInt(size!, 16)
+    expect(rest.slice(end, end + 2)).toBe('\r\n')
+    text += rest.slice(start, end)
+    rest = rest.slice(end + 2)
+  }
+  return text
+}
+
+function piecesOf(text: string, cuts: readonly number[]): string[] {
+  const places = [0, ...cuts.map((at) => at % text.length).toSorted((a, b) => a - b), text.length]
+  return places.slice(1).flatMap((end, i) => (end > places[i]! ? [text.slice(places[i], end)] : []))
+}
+
+test.each([
+  ['no size', '\r\nab\r\n'],
+  ['a size that is none', 'g\r\n'],
+  ['a chunk that is longer than it said', '2\r\nabc\r\n'],
+  ['a chunk that is shorter than it said', '3\r\nab\r\n'],
+  ['a line that does not end', '1'.repeat(300)],
+  ['a length after the last', '0\r\ncontent-length: 5\r\n\r\n'],
+  ['fields after the last without an end', `0\r\n${'x: y\r\n'.repeat(3000)}`],
+])('%s is an error', (_, text) => {
+  expect(() => {
+    const reader = new ChunkReader()
+    reader.push(Buffer.from(text), { onBody() {} })
+    reader.push(Buffer.from('\r\n0\r\n\r\n'), { onBody() {} })
+  }).toThrow(Error)
+})

@@ -1,0 +1,135 @@
+/** What becomes of a body in chunks. Pieces are parts of what was pushed, and are not copied. */
+export interface ChunkEvents {
+  onBody(piece: Buffer): void
+  /** Several whole chunks as they came, each with its size and its end. Where it is missing, they are unpacked. */
+  onChunks?: ((chunks: Buffer) => void) | undefined
+}
+
+type State = 'size' | 'data' | 'data end' | 'trailer' | 'ended'
+
+const MOST_SIZE_LINE = 256
+const MOST_TRAILER_BYTES = 16 * 1024
+const LINE_END = Buffer.from('\r\n')
+const [CR, LF] = [0x0d, 0x0a]
+
+/**
+ * Reads a body in chunks as strictly as it was meant: a size in hexadecimal, extensions of plain words, CR LF and nothing
+ * else; fields after the last chunk are checked and left out. Throws on anything else.
+ */
+export class ChunkReader {
+  #state: State = 'size'
+  #held: Buffer | undefined
+  #left = 0
+  #trailerBytes = 0
+
+  get hasEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /** Returns what comes after the body; undefined while that goes on. */
+  push(bytes: Buffer, events: ChunkEvents): Buffer | undefined {
+    let input = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    this.#held = undefined
+    while (this.#state !== 'ended') {
+      if (input.length === 0) return undefined
+      const used = this.#take(input, events)
+      if (used === 0) {
+        // A copy: what it is part of may be long.
+        this.#held = Buffer.from(input)
+        return undefined
+      }
+      input = input.subarray(used)
+    }
+    return input
+  }
+
+  #take(input: Buffer, events: ChunkEvents): number {
+    switch (this.#state) {
+      case 'size':
+        return this.#takeWhole(input, events) || this.#takeSize(input)
+      case 'data':
+        return this.#takeData(input, events)
+      case 'data end':
+        return this.#takeDataEnd(input)
+      case 'trailer':
+        return this.#takeTrailer(input)
+      case 'ended':
+        return 0
+    }
+  }
+
+  /** As many whole chunks as there are, without looking at what is in them. */
+  #takeWhole(input: Buffer, events: ChunkEvents): number {
+    if (!events.onChunks) return 0
+    let end = 0
+    for (let next = endOfChunk(input, 0); next !== 0; next = endOfChunk(input, next)) end = next
+    if (end > 0) events.onChunks(end === input.length ? input : input.subarray(0, end))
+    return end
+  }
+
+  #takeSize(input: Buffer): number {
+    const at = lineEnd(input, MOST_SIZE_LINE)
+    if (at === -1) return 0
+    const digits = SIZE_LINE.exec(input.toString('latin1', 0, at))?.[1]
+    if (digits === undefined) throw new Error('Invalid character in chunk size')
+    this.#left = Number.parseInt(digits, 16)
+    this.#state = this.#left === 0 ? 'trailer' : 'data'
+    return at + LINE_END.length
+  }
+
+  #takeData(input: Buffer, events: ChunkEvents): number {
+    const piece = input.length <= this.#left ? input : input.subarray(0, this.#left)
+    this.#left -= piece.length
+    if (this.#left === 0) this.#state = 'data end'
+    events.onBody(piece)
+    return piece.length
+  }
+
+  #takeDataEnd(input: Buffer): number {
+    if (input[0] !== CR || (input.length > 1 && input[1] !== LF)) throw new Error('A chunk is longer than it said')
+    if (input.length < 2) return 0
+    this.#state = 'size'
+    return 2
+  }
+
+  #takeTrailer(input: Buffer): number {
+    const at = lineEnd(input, MOST_TRAILER_BYTES - this.#trailerBytes)
+    if (at === -1) return 0
+    if (at === 0) this.#state = 'ended'
+    else if (!TRAILER_LINE.test(input.toString('latin1', 0, at))) throw new Error('Invalid field after the last chunk')
+    this.#trailerBytes += at + LINE_END.length
+    return at + LINE_END.length
+  }
+}
+
+/** Few digits, so that no two readers can count differently. */
+const SIZE_LINE = /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?)*$/
+/** Nothing here may say how long anything is. */
+const TRAILER_LINE = /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/i
+
+function lineEnd(input: Buffer, mostBytes: number): number {
+  const at = input.indexOf(LINE_END)
+  if (at === -1 ? input.length > mostBytes : at > mostBytes) throw new Error('A line between chunks is too long')
+  return at
+}
+
+/** Where the chunk that begins at `start` has ended, if it is a plain one with something in it and all there; else 0. */
+function endOfChunk(input: Buffer, start: number): number {
+  let size = 0
+  let at = start
+  for (let digit = hexDigit(input[at]); digit !== -1 && at - start < 6; digit = hexDigit(input[at])) {
+    size = size * 16 + digit
+    at += 1
+  }
+  const end = at + size + 4
+  if (at === start || size === 0 || end > input.length) return 0
+  const isWhole = input[at] === CR && input[at + 1] === LF && input[end - 2] === CR && input[end - 1] === LF
+  return isWhole ? end : 0
+}
+
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}

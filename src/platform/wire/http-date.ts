@@ -1,0 +1,11 @@
+let text = ''
+let second = 0
+
+/** The time as the header Date has it. Made once a second, as it takes longer than the rest of a head. */
+export function httpDate(): string {
+  const now = Math.floor(Date.now() / 1000)
+  if (now === second) return text
+  second = now
+  text = new Date(now * 1000).toUTCString()
+  return text
+}
