@@ -13,14 +13,14 @@ describe('one heartbeat against the rows of its node', () => {
   test('a replica that became ready is moved to ready', () => {
     const replica = aReplica({ id: 'a', state: 'loading' })
     const { moves } = judgeHeartbeat([replica], { seq: 5, replicas: [reported('a', 'ready')] })
-    expect(moves).toEqual([{ replica, to: 'ready', error: null }])
+    expect(moves).toEqual([{ replica, to: 'ready', error: null, outOfMemory: false }])
   })
 
   test('a failure brings its reason along', () => {
     const replica = aReplica({ id: 'a', state: 'ready' })
     const failed = { ...reported('a', 'failed'), error: 'exit code 1' }
     expect(judgeHeartbeat([replica], { seq: 5, replicas: [failed] }).moves).toEqual([
-      { replica, to: 'failed', error: 'exit code 1' },
+      { replica, to: 'failed', error: 'exit code 1', outOfMemory: false },
     ])
   })
 

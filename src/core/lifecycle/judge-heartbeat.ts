@@ -7,11 +7,12 @@ export interface ReportedReplica {
   generation: number
   state: Exclude<ReplicaState, 'reserved'>
   error?: string | undefined
+  outOfMemory?: boolean | undefined
 }
 
 export interface Judgement {
   /** Rows whose state the worker knows better. */
-  moves: { replica: Replica; to: ReplicaState; error: string | null }[]
+  moves: { replica: Replica; to: ReplicaState; error: string | null; outOfMemory: boolean }[]
   /** Rows without a process: stopped as asked, or lost. */
   gone: { replica: Replica; lost: boolean }[]
   /** Processes without a row that wants them. The worker is told to stop exactly these. */
@@ -30,7 +31,8 @@ export function judgeHeartbeat(
     if (reported?.generation === replica.generation) {
       reportedById.delete(replica.id)
       if (reported.state !== replica.state && mayMove(replica.state, reported.state)) {
-        judgement.moves.push({ replica, to: reported.state, error: reported.error ?? null })
+        const { state: to, error = null, outOfMemory = false } = reported
+        judgement.moves.push({ replica, to, error, outOfMemory })
       }
     } else if (isGone(replica, heartbeat.seq)) {
       judgement.gone.push({ replica, lost: !isEnding(replica.state) })

@@ -17,6 +17,11 @@ export function mayMove(from: ReplicaState, to: ReplicaState): boolean {
   return replicaStates.indexOf(to) > replicaStates.indexOf(from)
 }
 
+/** Placed, and not ready yet. */
+export function isOnTheWay(state: ReplicaState): boolean {
+  return state === 'reserved' || state === 'installing' || state === 'staging' || state === 'loading'
+}
+
 /** It was decided, or happened, that the replica ends: it serves nobody new and counts for nothing. */
 export function isEnding(state: ReplicaState): boolean {
   return state === 'draining' || state === 'stopping'

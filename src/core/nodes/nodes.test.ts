@@ -116,4 +116,14 @@ describe('a mass loss', () => {
     expect(massLoss(nodes(3, 4).map((node) => ({ ...node, saidGoodbye: true })))).toEqual([])
     expect(massLoss(nodes(3, 4).map((node) => ({ ...node, approved: false })))).toEqual([])
   })
+
+  test('nodes that join together and have not been heard yet are not lost', () => {
+    expect(massLoss(nodes(3, 4).map((node) => ({ ...node, isHeard: false })))).toEqual([])
+  })
+
+  test('those that an admin no longer waits for do not count; those that go after that do', () => {
+    const gone = nodes(3, 4, () => 5000)
+    expect(massLoss(gone, 4999)).toHaveLength(3)
+    expect(massLoss(gone, 5000)).toEqual([])
+  })
 })

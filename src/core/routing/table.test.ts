@@ -50,6 +50,12 @@ describe('who may be sent requests', () => {
   test('a label that every object has by birth is no label of a node', () => {
     expect(routable({ labels: {} }, {}, [aRule({ nodeSelector: { constructor: 'x' } })])).toBe(false)
   })
+
+  test('a selector may name several values, and what a node must not have', () => {
+    expect(routable({ labels: {} }, {}, [aRule({ nodeSelector: { gpu: '!cpu', '!spot': '' } })])).toBe(true)
+    expect(routable({ labels: { spot: 'yes' } }, {}, [aRule({ nodeSelector: { '!spot': '' } })])).toBe(false)
+    expect(routable({ labels: { zone: 'c' } }, {}, [aRule({ nodeSelector: { zone: ['a', 'b'] } })])).toBe(false)
+  })
 })
 
 test('a route tells how to reach its replica and what its node has free', () => {

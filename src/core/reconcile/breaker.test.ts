@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { aRule } from '../../testing/builders.ts'
+import type { Rule } from '../types.ts'
+import { moveBreakers } from './breaker.ts'
+
+const unmet = (isBusy = false) => ({
+  unmet: [{ modelName: 'm', missing: 1, refusals: [], advice: [], isBusy }],
+})
+const met = { unmet: [] }
+
+/** Passes one after the other, each so many milliseconds after the last; what was told, and the rule at the end. */
+function passes(plans: { unmet: ReturnType<typeof unmet>['unmet'] }[], everyMs = 3000, from: Partial<Rule> = {}) {
+  const ticked = new Map<string, number>()
+  const rule = aRule(from)
+  let nowMs = 1_000_000
+  const told: string[] = []
+  for (const plan of plans) {
+    nowMs += everyMs
+    for (const { untilMs, ticks, news } of moveBreakers([rule], plan, nowMs, ticked)) {
+      Object.assign(rule, { unsatisfiableUntilMs: untilMs, unsatisfiableTicks: ticks })
+      ticked.set('m', nowMs)
+      if (news) told.push(news)
+    }
+  }
+  return { rule, told, nowMs }
+}
+
+test('three passes without room make a rule unsatisfiable for five minutes, told once', () => {
+  const { rule, told, nowMs } = passes([unmet(), unmet(), unmet()])
+  expect(told).toEqual(['unsatisfiable'])
+  expect(rule).toMatchObject({ unsatisfiableTicks: 3, unsatisfiableUntilMs: nowMs + 300_000 })
+  expect(passes([unmet(), unmet()]).rule).toMatchObject({ unsatisfiableTicks: 2, unsatisfiableUntilMs: null })
+  expect(passes(Array.from({ length: 300 }, () => unmet())).told).toEqual(['unsatisfiable'])
+})
+
+test('passes that were woken one after the other count as one', () => {
+  expect(
+    passes(
+      Array.from({ length: 10 }, () => unmet()),
+      100,
+    ).rule.unsatisfiableTicks,
+  ).toBe(1)
+})
+
+test('room ends it at once, and that is told if it was told before', () => {
+  expect(passes([unmet(), unmet(), unmet(), met])).toMatchObject({
+    told: ['unsatisfiable', 'satisfiable'],
+    rule: { unsatisfiableTicks: 0, unsatisfiableUntilMs: null },
+  })
+  expect(passes([unmet(), met, unmet(), met])).toMatchObject({ told: [], rule: { unsatisfiableTicks: 0 } })
+})
+
+test('a wait for replicas that are busy is no want of room', () => {
+  expect(passes([unmet(true), unmet(true), unmet(true)]).rule.unsatisfiableTicks).toBe(0)
+})
+
+test('a rule that lacks nothing is left alone', () => {
+  expect(moveBreakers([aRule()], met, 5000, new Map())).toEqual([])
+})
