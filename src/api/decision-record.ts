@@ -39,6 +39,8 @@ export const decisionRecord = z.object({
   ),
   /** Waited in the model's queue. */
   queued_ms: z.int(),
+  /** Waited for the model to be loaded. */
+  load_wait_ms: z.int(),
   status: z.int(),
   duration_ms: z.int(),
 })

@@ -33,6 +33,22 @@ export const archive = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
 })
 
+/** What an engine takes of a node, whatever the model; control places replicas by it. */
+export const engineUses = z.strictObject({
+  /** What it runs on: GPUs only, never one, or GPUs where there are some. */
+  device: z.enum(['gpu', 'cpu', 'either']).default('either'),
+  /** It takes this share of each device that it is given. The option of a model that changes it has a name as well. */
+  share: z.strictObject({ option: text, default: z.number().gt(0).max(1) }).optional(),
+  /** The option of a model that says over how many devices one replica is spread. */
+  devices_option: text.optional(),
+  /** It takes this many bytes without any model file, and what the model's option of that name adds. */
+  bytes: z.int().nonnegative().optional(),
+  bytes_option: text.optional(),
+})
+
+/** When an engine takes its memory: as it loads, all that the device has at once, or as requests need it. */
+export const engineMemory = z.enum(['on_load', 'preallocated', 'on_demand'])
+
 export const engineProfile = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"'),
   description: z.string().max(500).default(''),
@@ -65,8 +81,8 @@ export const engineProfile = z.strictObject({
       kill_after_s: z.number().nonnegative().max(600).default(10),
     })
     .prefault({}),
-  /** When it takes its memory: as it loads, all that the device has at once, or as requests need it. */
-  memory: z.enum(['on_load', 'preallocated', 'on_demand']).default('on_load'),
+  memory: engineMemory.default('on_load'),
+  uses: engineUses.prefault({}),
   /** The paths it answers. */
   serves: z
     .array(z.string().startsWith('/'))

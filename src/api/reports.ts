@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { engineMemory, engineUses } from './engine-profile.ts'
 
 /** What a worker tells of its work, the same in its heartbeats and in the admin API. */
 
@@ -8,6 +9,15 @@ export const progress = z.object({
   done_bytes: z.int().nonnegative(),
   total_bytes: z.int().nonnegative().nullable(),
   bytes_per_s: z.int().nonnegative().nullable(),
+  /** Which of how many files, from 1 on; left out while nobody knows. */
+  file_index: z.int().positive().optional(),
+  total_files: z.int().positive().optional(),
+})
+
+/** Peaks since its start, in bytes. `devices` is null when VRAM cannot be told apart by process. */
+export const measuredMemory = z.object({
+  devices: z.array(z.object({ index: z.int().nonnegative(), bytes: z.int().nonnegative() })).nullable(),
+  ram: z.int().nonnegative(),
 })
 
 /** How an engine ended. Both null: it could not be started, or an earlier run of the worker had started it. */
@@ -30,6 +40,8 @@ export const reportedEngine = z.object({
   version: z.string().nullable(),
   /** Paths it answers. */
   serves: z.array(z.string()),
+  memory: engineMemory.default('on_load'),
+  uses: engineUses.prefault({}),
   operation: z
     .object({
       id: z.string(),

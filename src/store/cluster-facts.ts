@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database, Sql } from './database.ts'
 
 /** What the cluster has agreed on under this name: `proposal`, if nobody was quicker. */
 export function agreeOn(db: Database, name: string, proposal: string): Promise<string> {
@@ -10,4 +10,20 @@ export function agreeOn(db: Database, name: string, proposal: string): Promise<s
     const [row] = await tx.query<{ value: string }>('select value from cluster_facts where name = $1', [name])
     return row!.value
   })
+}
+
+const LOSS_ACCEPTED = 'loss_accepted_at'
+
+/** When an admin last said that the nodes that had gone are not to be waited for; null when nobody ever has. */
+export async function lossAcceptedMs(sql: Sql): Promise<number | null> {
+  const [row] = await sql.query<{ value: string }>('select value from cluster_facts where name = $1', [LOSS_ACCEPTED])
+  return row ? Number(row.value) : null
+}
+
+export async function acceptLoss(tx: Sql): Promise<void> {
+  const [row] = await tx.query<{ now: number }>('select now_ms() as now')
+  await tx.query(
+    'insert into cluster_facts (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
+    [LOSS_ACCEPTED, String(row!.now)],
+  )
 }

@@ -5,7 +5,7 @@ import { findMigrations, loadMigrations } from './migration-files.ts'
 import { listModels } from './models.ts'
 import { listNodes } from './nodes.ts'
 import { listReplicas } from './replicas.ts'
-import { listRules, saveRule, toRule } from './rules.ts'
+import { listRules } from './rules.ts'
 
 const A = 'create table a (id text primary key);\n-- a comment; with a semicolon\ncreate index a_by_id on a (id);'
 const B = `create table b (id text primary key, made bigint not null);\ninsert into b values ('first; second', now_ms());`
@@ -59,16 +59,11 @@ export function describeMigrations(create: CreateStore): void {
       await old.close()
       const db = await bench.open()
       const plain = { model_name: 'm', min_replicas: 1, max_replicas: 2, updated_at: 3 }
-      expect(await listRules(db)).toEqual([{ ...plain, node_selector: {}, route_policy: 'least_loaded' }])
-      const rule = {
-        modelName: 'm',
-        nodeSelector: { tier: 'fast', зона: 'Köln "1"' },
-        routePolicy: 'session' as const,
-        minReplicas: 1,
-        maxReplicas: 0,
-      }
-      await db.transaction((tx) => saveRule(tx, rule))
-      expect((await listRules(db)).map(toRule)).toEqual([rule])
+      const unasked = { spread_all: false, scale_to_zero_after_s: null, source: 'api' }
+      const untried = { unsatisfiable_until: null, unsatisfiable_ticks: 0, last_decision: null }
+      expect(await listRules(db)).toEqual([
+        { ...plain, ...unasked, ...untried, node_selector: {}, route_policy: 'least_loaded' },
+      ])
       expect(await listRoutedKeys(db)).toEqual([])
     })
 

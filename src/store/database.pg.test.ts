@@ -3,6 +3,7 @@ import { createTestDatabase } from '../testing/postgres.ts'
 import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
+import { describeRules } from './contract-rules.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
 import type { EmptyStore } from './contract.ts'
@@ -18,4 +19,5 @@ describe('PostgreSQL', () => {
   describeMigrations(emptyDatabase)
   describeLeases(emptyDatabase)
   describeApiKeys(emptyDatabase)
+  describeRules(emptyDatabase)
 })

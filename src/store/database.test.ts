@@ -5,6 +5,7 @@ import { describe } from 'vitest'
 import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
+import { describeRules } from './contract-rules.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
 import type { EmptyStore } from './contract.ts'
@@ -23,4 +24,5 @@ describe('SQLite', () => {
   describeMigrations(emptyFile)
   describeLeases(emptyFile)
   describeApiKeys(emptyFile)
+  describeRules(emptyFile)
 })

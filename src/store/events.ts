@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Sql } from './database.ts'
 
 export interface NewEvent {
-  /** `admin`, `node <name>` or `control`. */
+  /** `admin`, `config`, `node <name>` or `control`. */
   actor: string
   /** `noun.verb`. */
   action: string
@@ -60,10 +60,17 @@ export async function newestEventId(sql: Sql): Promise<number> {
   return row!.id
 }
 
-/** Undefined when none of these has happened, or it was long ago. */
-export async function newestEventOf(sql: Sql, actions: readonly [string, string]): Promise<EventRow | undefined> {
-  const text = 'select * from events where action in ($1, $2) order by id desc limit 1'
-  return eventRow.array().parse(await sql.query(text, actions))[0]
+/** Of one model when it is named. Undefined when none of these has happened, or it was long ago. */
+export async function newestEventOf(
+  sql: Sql,
+  actions: readonly [string, ...string[]],
+  modelName?: string,
+): Promise<EventRow | undefined> {
+  const places = actions.map((_, i) => `$${i + 1}`).join(', ')
+  const ofModel = modelName === undefined ? '' : ` and model_name = $${actions.length + 1}`
+  const text = `select * from events where action in (${places})${ofModel} order by id desc limit 1`
+  const values = modelName === undefined ? actions : [...actions, modelName]
+  return eventRow.array().parse(await sql.query(text, values))[0]
 }
 
 /** Keeps the newest `most` of the last `maxAgeMs`, and always the very newest, from which the numbers go on. */

@@ -18,7 +18,8 @@ export interface HeldLease {
   epoch: number
 }
 
-export type LeaseAnswer = { epoch: number } | { heldBy: string; untilMs: number }
+/** Of one that another holds: how long still, unless it is renewed. */
+export type LeaseAnswer = { epoch: number } | { heldBy: string; leftMs: number }
 
 interface LeaseRow {
   owner: string
@@ -38,7 +39,7 @@ export function acquireLease(db: Database, { name, owner, ttlMs }: LeaseClaim): 
       [name],
     )
     if (lease && lease.owner !== owner && lease.expires_at > lease.now) {
-      return { heldBy: lease.owner, untilMs: lease.expires_at }
+      return { heldBy: lease.owner, leftMs: lease.expires_at - lease.now }
     }
     // Its own lease keeps its epoch even when it had run out: nobody has acted in between.
     const epoch = lease?.owner === owner ? lease.epoch : (lease?.epoch ?? 0) + 1

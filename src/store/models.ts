@@ -1,22 +1,33 @@
 import { z } from 'zod'
 import type { Model } from '../core/types.ts'
 import type { Sql } from './database.ts'
+import { jsonText } from './json-text.ts'
 
-const modelRow = z.object({
-  name: z.string(),
-  engine: z.string(),
-  source: z.string().nullable(),
-  options: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))),
-  revision: z.string(),
-  created_at: z.number(),
-  updated_at: z.number(),
-})
-export type ModelRow = z.infer<typeof modelRow>
+const modelRow = z
+  .object({
+    name: z.string(),
+    engine: z.string(),
+    source: z.string().nullable(),
+    options: jsonText(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))),
+    memory: jsonText(z.object({ vram: z.number(), ram: z.number() })).nullable(),
+    anti_affinity: z.string().nullable(),
+    revision: z.string(),
+    created_at: z.number(),
+    updated_at: z.number(),
+  })
+  .transform(({ anti_affinity, created_at, updated_at, ...row }): StoredModel => ({
+    ...row,
+    antiAffinity: anti_affinity,
+    createdMs: created_at,
+    updatedMs: updated_at,
+  }))
 
-export async function listModels(sql: Sql): Promise<ModelRow[]> {
+export interface StoredModel extends Model {
+  createdMs: number
+  updatedMs: number
+}
+
+export async function listModels(sql: Sql): Promise<StoredModel[]> {
   return modelRow.array().parse(await sql.query('select * from models order by name'))
 }
 
@@ -25,14 +36,16 @@ export async function hasModels(tx: Sql): Promise<boolean> {
 }
 
 /** Inserts or replaces. The same meaning keeps its revision, so that saving it again restarts nothing. */
-export async function saveModel(tx: Sql, model: Model): Promise<ModelRow> {
+export async function saveModel(tx: Sql, model: Model): Promise<StoredModel> {
+  const { name, engine, source, options, memory, antiAffinity, revision } = model
   const rows = await tx.query(
-    `insert into models (name, engine, source, options, revision, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, now_ms(), now_ms())
+    `insert into models (name, engine, source, options, memory, anti_affinity, revision, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, now_ms(), now_ms())
      on conflict (name) do update set engine = excluded.engine, source = excluded.source, options = excluded.options,
-       revision = excluded.revision, updated_at = excluded.updated_at
+       memory = excluded.memory, anti_affinity = excluded.anti_affinity, revision = excluded.revision,
+       updated_at = excluded.updated_at
      returning *`,
-    [model.name, model.engine, model.source, JSON.stringify(model.options), model.revision],
+    [name, engine, source, JSON.stringify(options), memory && JSON.stringify(memory), antiAffinity, revision],
   )
   return modelRow.parse(rows[0])
 }

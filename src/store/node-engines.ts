@@ -2,26 +2,32 @@ import { z } from 'zod'
 import type { ReportedEngineMessage } from '../api/bus/messages.ts'
 import { reportedEngine } from '../api/reports.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
-import type { Node } from '../core/types.ts'
+import type { Node, NodeEngine } from '../core/types.ts'
 import { jsonText } from './json-text.ts'
 
 /** All that a worker says of its engines. */
 export const reportedEngines = jsonText(z.array(reportedEngine))
 
 /** What decisions look at: read of every node at every turn, so no more of it than they need. */
-export const decisiveEngines = jsonText(z.array(reportedEngine.pick({ name: true, state: true, reason: true })))
+export const decisiveEngines = jsonText(
+  z.array(reportedEngine.pick({ name: true, state: true, reason: true, version: true, memory: true, uses: true })),
+)
 
-/** Why each engine cannot run; null when it can, perhaps after it has been installed. */
-export function whyNotOf(
-  engines: readonly Pick<ReportedEngineMessage, 'name' | 'state' | 'reason'>[],
-): Node['engines'] {
-  return Object.fromEntries(engines.map(({ name, state, reason }) => [name, whyNot(state, reason)]))
+type DecisiveEngine = z.infer<typeof decisiveEngines>[number]
+
+export function toNodeEngines(engines: readonly DecisiveEngine[]): Node['engines'] {
+  return Object.fromEntries(engines.map((engine) => [engine.name, toNodeEngine(engine)]))
 }
 
-/** Progress and versions change all the time; whether an engine can run, and why not, hardly ever. */
+function toNodeEngine({ state, reason, version, memory, uses }: DecisiveEngine): NodeEngine {
+  const { device, share, devices_option: devicesOption, bytes, bytes_option: bytesOption } = uses
+  return { whyNot: whyNot(state, reason), version, memory, uses: { device, share, devicesOption, bytes, bytesOption } }
+}
+
+/** Progress changes all the time; whether an engine can run, why not, and what it takes, hardly ever. */
 export function sameForDecisions(before: string, now: string): boolean {
   if (before === now) return true
-  const [a, b] = [before, now].map((text) => whyNotOf(decisiveEngines.parse(text)))
+  const [a, b] = [before, now].map((text) => toNodeEngines(decisiveEngines.parse(text)))
   return canonicalJson(a) === canonicalJson(b)
 }
 

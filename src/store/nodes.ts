@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { ReportedEngineMessage } from '../api/bus/messages.ts'
 import { device, type Hardware } from '../api/hardware.ts'
+import { budgetBytes, parseBudget } from '../core/nodes/budget.ts'
 import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
 import type { Node } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { listLabels } from './labels.ts'
-import { decisiveEngines, reportedEngines, sameForDecisions, whyNotOf } from './node-engines.ts'
+import { decisiveEngines, reportedEngines, sameForDecisions, toNodeEngines } from './node-engines.ts'
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
@@ -19,10 +20,17 @@ const decisive = {
   liveness: z.enum(['online', 'unreachable', 'offline']),
   liveness_since: z.number(),
   boot_id: z.string(),
+  heartbeat_seq: z.number(),
   max_replicas_per_model: z.number(),
   max_replicas_override: z.number().nullable(),
   engines: decisiveEngines,
-  devices: jsonText(z.array(device.pick({ available_vram: true }))),
+  devices: jsonText(z.array(device.omit({ uuid: true }))),
+  vram_budget: z.string().nullable(),
+  vram_budget_override: z.string().nullable(),
+  total_ram: z.number().nullable(),
+  available_ram: z.number().nullable(),
+  total_disk: z.number().nullable(),
+  available_disk: z.number().nullable(),
   last_heartbeat: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
@@ -31,14 +39,8 @@ const nodeRow = z.object({
   engines: reportedEngines,
   public_key: z.string(),
   version: z.string(),
-  vram_budget: z.string().nullable(),
-  vram_budget_override: z.string().nullable(),
   devices: jsonText(z.array(device)),
   gpu_vendor: z.string().nullable(),
-  total_ram: z.number().nullable(),
-  available_ram: z.number().nullable(),
-  total_disk: z.number().nullable(),
-  available_disk: z.number().nullable(),
   registered_at: z.number(),
 })
 export type NodeRow = z.infer<typeof nodeRow>
@@ -52,10 +54,13 @@ export interface StoredNode extends Node {
   lastHeartbeatMs: number | null
 }
 
-/** The nodes as decisions see them: two queries, however many there are. */
-export async function listDecisiveNodes(sql: Sql): Promise<StoredNode[]> {
+/** The nodes as decisions see them, or one of them: two queries, however many there are. */
+export async function listDecisiveNodes(sql: Sql, id?: string): Promise<StoredNode[]> {
   const columns = Object.keys(decisive).join(', ')
-  const rows = await sql.query(`select ${columns} from nodes order by name`)
+  const rows =
+    id === undefined
+      ? await sql.query(`select ${columns} from nodes order by name`)
+      : await sql.query(`select ${columns} from nodes where id = $1`, [id])
   const labels = await listLabels(sql)
   return decisiveRow
     .array()
@@ -63,7 +68,7 @@ export async function listDecisiveNodes(sql: Sql): Promise<StoredNode[]> {
     .map((row) => toNode(row, labels.get(row.id) ?? []))
 }
 
-function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): StoredNode {
+export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): StoredNode {
   const slots = slotsOf(row)
   return {
     id: row.id,
@@ -75,11 +80,24 @@ function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): Sto
     livenessSinceMs: row.liveness_since,
     bootId: row.boot_id,
     saidGoodbye: row.boot_id === GONE,
+    isHeard: row.heartbeat_seq > 0,
     nodeType: row.node_type,
     maxReplicasPerModel: slots,
     labels: Object.fromEntries(effectiveLabels(labels, slots).map(({ key, value }) => [key, value])),
     availableVram: availableVram(row.devices),
-    engines: whyNotOf(row.engines),
+    devices: row.devices.map(({ index, name, total_vram, available_vram, unified }) => ({
+      index,
+      name,
+      totalVram: total_vram,
+      availableVram: available_vram,
+      unified,
+    })),
+    vramBudget: budgetOf(row),
+    totalRam: row.total_ram,
+    availableRam: row.available_ram,
+    totalDisk: row.total_disk,
+    availableDisk: row.available_disk,
+    engines: toNodeEngines(row.engines),
     lastHeartbeatMs: row.last_heartbeat,
   }
 }
@@ -92,6 +110,21 @@ function availableVram(devices: readonly { available_vram: number | null }[]): n
     sum = (sum ?? 0) + free
   }
   return sum
+}
+
+/** The effective cap on VRAM in bytes. Without a device there is nothing to take a share of, or none has been reported yet. */
+export function budgetOf(row: {
+  vram_budget: string | null
+  vram_budget_override: string | null
+  devices: readonly { total_vram: number }[]
+}): number | null {
+  const text = row.vram_budget_override ?? row.vram_budget
+  const budget = text === null ? undefined : parseBudget(text)
+  if (!budget || row.devices.length === 0) return null
+  return budgetBytes(
+    budget,
+    row.devices.reduce((sum, { total_vram }) => sum + total_vram, 0),
+  )
 }
 
 /** The effective number of slots: what an admin set, else what the worker declared. An agent has none. */

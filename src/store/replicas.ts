@@ -1,18 +1,28 @@
 import { z } from 'zod'
 import type { EngineExitMessage, ProgressMessage } from '../api/bus/messages.ts'
 import { replicaState } from '../api/replica-state.ts'
-import { engineExit, progress } from '../api/reports.ts'
+import { needSource } from '../api/need-source.ts'
+import { engineExit, measuredMemory, progress } from '../api/reports.ts'
 import { retryDelayMs } from '../core/lifecycle/states.ts'
 import type { Replica, ReplicaState } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 
-/** With what the worker last said of its load; decisions do not look at it. */
+/** With what the worker last said of its start and its end; decisions do not look at it. */
 export interface StoredReplica extends Replica {
-  inFlight: number
   progress: ProgressMessage | null
   lastExit: EngineExitMessage | null
+  createdMs: number
 }
+
+const deviceBytes = z.object({ index: z.number(), bytes: z.number() })
+const claim = z.object({
+  devices: z.array(deviceBytes),
+  ram: z.number(),
+  disk: z.number(),
+  source: needSource,
+  alone: z.boolean(),
+})
 
 const replicaRow = z
   .object({
@@ -30,6 +40,12 @@ const replicaRow = z
     failures: z.number(),
     retry_at: z.number().nullable(),
     known_from_seq: z.number().nullable(),
+    claim: jsonText(claim).nullable(),
+    measured: jsonText(measuredMemory).nullable(),
+    last_used_at: z.number().nullable(),
+    ready_at: z.number().nullable(),
+    out_of_memory: z.number(),
+    created_at: z.number(),
   })
   .transform((row): StoredReplica => ({
     id: row.id,
@@ -46,6 +62,12 @@ const replicaRow = z
     failures: row.failures,
     retryAtMs: row.retry_at,
     knownFromSeq: row.known_from_seq,
+    claim: row.claim,
+    measured: row.measured,
+    lastUsedMs: row.last_used_at,
+    readySinceMs: row.ready_at,
+    outOfMemory: row.out_of_memory === 1,
+    createdMs: row.created_at,
   }))
 
 export async function listReplicas(sql: Sql): Promise<StoredReplica[]> {
@@ -59,14 +81,15 @@ export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<Stor
 
 export type NewReplica = Pick<
   Replica,
-  'id' | 'nodeId' | 'modelName' | 'replicaIndex' | 'generation' | 'revision' | 'failures'
+  'id' | 'nodeId' | 'modelName' | 'replicaIndex' | 'generation' | 'revision' | 'failures' | 'claim'
 >
 
-/** Takes a slot. False when somebody else took it first. */
-export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<boolean> {
+/** Takes a slot, and what its claim says. False when somebody else took the slot first. */
+export async function insertReplica(tx: Sql, replica: NewReplica): Promise<boolean> {
   const rows = await tx.query(
-    `insert into replicas (id, node_id, model_name, replica_index, generation, revision, state, failures, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, 'reserved', $7, now_ms(), now_ms())
+    `insert into replicas (id, node_id, model_name, replica_index, generation, revision, state, failures, claim,
+       created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, 'reserved', $7, $8, now_ms(), now_ms())
      on conflict do nothing returning id`,
     [
       replica.id,
@@ -76,6 +99,7 @@ export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<bool
       replica.generation,
       replica.revision,
       replica.failures,
+      replica.claim && JSON.stringify(replica.claim),
     ],
   )
   return rows.length === 1
@@ -85,14 +109,17 @@ export interface Move {
   to: ReplicaState
   error?: string | null
   knownFromSeq?: number
+  outOfMemory?: boolean
 }
 
 /** Compare-and-set on (state, generation): false when the replica has moved on meanwhile. */
-export async function moveReplica(tx: Sql, replica: Replica, { to, error, knownFromSeq }: Move): Promise<boolean> {
+export async function moveReplica(tx: Sql, replica: Replica, move: Move): Promise<boolean> {
+  const { to, error, knownFromSeq, outOfMemory = false } = move
   const failures = to === 'failed' ? replica.failures + 1 : to === 'ready' ? 0 : replica.failures
   const rows = await tx.query(
     `update replicas set state = $4, error = $5, failures = $6, known_from_seq = $7,
-       retry_at = case when $8 > 0 then now_ms() + $8 end, updated_at = now_ms()
+       retry_at = case when $8 > 0 then now_ms() + $8 end, out_of_memory = $9,
+       ready_at = case when $4 = 'ready' then now_ms() else ready_at end, updated_at = now_ms()
      where id = $1 and generation = $2 and state = $3 returning id`,
     [
       replica.id,
@@ -103,6 +130,7 @@ export async function moveReplica(tx: Sql, replica: Replica, { to, error, knownF
       failures,
       knownFromSeq ?? replica.knownFromSeq,
       to === 'failed' ? retryDelayMs(failures) : 0,
+      outOfMemory ? 1 : 0,
     ],
   )
   return rows.length === 1
@@ -130,14 +158,12 @@ export async function deleteReplicasOfNode(tx: Sql, nodeId: string): Promise<num
   return (await tx.query('delete from replicas where node_id = $1 returning id', [nodeId])).length
 }
 
-export type ReportedLoad = Pick<StoredReplica, 'inFlight' | 'progress' | 'lastExit'>
+export type ReportedLoad = Pick<StoredReplica, 'inFlight' | 'progress' | 'lastExit' | 'measured' | 'lastUsedMs'>
 
 export async function recordLoad(tx: Sql, replicaId: string, load: ReportedLoad): Promise<void> {
   const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
-  await tx.query('update replicas set in_flight = $2, progress = $3, last_exit = $4 where id = $1', [
-    replicaId,
-    load.inFlight,
-    text(load.progress),
-    text(load.lastExit),
-  ])
+  await tx.query(
+    `update replicas set in_flight = $2, progress = $3, last_exit = $4, measured = $5, last_used_at = $6 where id = $1`,
+    [replicaId, load.inFlight, text(load.progress), text(load.lastExit), text(load.measured), load.lastUsedMs],
+  )
 }

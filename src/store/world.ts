@@ -1,12 +1,18 @@
 import type { World } from '../core/types.ts'
+import { lossAcceptedMs } from './cluster-facts.ts'
 import type { Sql } from './database.ts'
-import { listModels, type ModelRow } from './models.ts'
+import { listDemands } from './demands.ts'
+import { listLearned } from './learned-memory.ts'
+import { listFacts, type StoredFacts } from './model-facts.ts'
+import { listModels, type StoredModel } from './models.ts'
 import { listDecisiveNodes, type StoredNode } from './nodes.ts'
-import { listReplicas } from './replicas.ts'
+import { listReplicas, type StoredReplica } from './replicas.ts'
 import { listRules, toRule } from './rules.ts'
 
 export interface StoredWorld extends World {
-  models: ModelRow[]
+  models: StoredModel[]
+  replicas: StoredReplica[]
+  facts: StoredFacts[]
   nodes: StoredNode[]
 }
 
@@ -19,5 +25,9 @@ export async function loadWorld(tx: Sql): Promise<StoredWorld> {
     models: await listModels(tx),
     rules: (await listRules(tx)).map(toRule),
     replicas: await listReplicas(tx),
+    demands: await listDemands(tx),
+    facts: await listFacts(tx),
+    learned: await listLearned(tx),
+    lossAcceptedMs: await lossAcceptedMs(tx),
   }
 }

@@ -1,27 +1,12 @@
 import { z } from 'zod'
 import { decisionRecord } from '../decision-record.ts'
+import { clusterRoutes } from './cluster-routes.ts'
+import { modelRoutes } from './model-routes.ts'
+import { planRoutes } from './plan-routes.ts'
+import { deleted, type Route } from './route.ts'
+import { ruleRoutes } from './rule-routes.ts'
 import * as schemas from './schemas.ts'
 
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  path: string
-  /**
-   * Who may call it: the holder of the admin key, of a join token, the node named in the path (by its signature), or
-   * anybody.
-   */
-  auth: 'admin' | 'join' | 'node' | 'none'
-  summary: string
-  body?: z.ZodType
-  /** What may stand after the `?`. */
-  query?: z.ZodObject
-  reply: z.ZodType
-  /** Written as it comes instead of answered in one piece: what it may be, by content type; an event holds one of these. */
-  stream?: Readonly<Record<string, z.ZodType>>
-  /** The node or the gateways are asked over this; while they are away the call fails. */
-  asks?: 'bus' | 'data port'
-}
-
-const deleted = z.object({ deleted: z.string() })
 const done = z.object({})
 
 /** The admin API as data: the server, the CLI and the OpenAPI document read the same table. */
@@ -237,50 +222,10 @@ export const adminRoutes = {
     summary: 'All replicas',
     reply: z.array(schemas.replicaView),
   },
-  listModels: {
-    method: 'GET',
-    path: '/api/models',
-    auth: 'admin',
-    summary: 'All models',
-    reply: z.array(schemas.modelView),
-  },
-  saveModel: {
-    method: 'POST',
-    path: '/api/models',
-    auth: 'admin',
-    summary: 'Add or change a model',
-    body: schemas.modelInput,
-    reply: schemas.modelView,
-  },
-  deleteModel: {
-    method: 'DELETE',
-    path: '/api/models/:name',
-    auth: 'admin',
-    summary: 'Remove a model',
-    reply: deleted,
-  },
-  listRules: {
-    method: 'GET',
-    path: '/api/nodes/scheduling',
-    auth: 'admin',
-    summary: 'All rules',
-    reply: z.array(schemas.ruleView),
-  },
-  saveRule: {
-    method: 'POST',
-    path: '/api/nodes/scheduling',
-    auth: 'admin',
-    summary: 'Add or change the rule of a model',
-    body: schemas.ruleInput,
-    reply: schemas.ruleView,
-  },
-  deleteRule: {
-    method: 'DELETE',
-    path: '/api/nodes/scheduling/:name',
-    auth: 'admin',
-    summary: 'Remove the rule of a model',
-    reply: deleted,
-  },
+  ...modelRoutes,
+  ...ruleRoutes,
+  ...planRoutes,
+  ...clusterRoutes,
   listTokens: {
     method: 'GET',
     path: '/api/tokens',

@@ -2,83 +2,12 @@ import { z } from 'zod'
 import { archive } from '../engine-profile.ts'
 import { device } from '../hardware.ts'
 import { keyScope } from '../key-scope.ts'
+import { needSource } from '../need-source.ts'
 import { replicaState } from '../replica-state.ts'
-import { engineExit, progress, reportedEngine } from '../reports.ts'
-import { routePolicy } from '../route-policy.ts'
+import { engineExit, measuredMemory, progress, reportedEngine } from '../reports.ts'
+import { modelName, printable } from './names.ts'
 
 /** Bodies and answers of the admin API: snake_case, the same names as in the store. */
-
-const printable = (what: string, most: number) =>
-  z
-    .string()
-    .min(1, 'must not be empty')
-    .max(most, `must be at most ${most} characters`)
-    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u, 'must not contain control characters')
-    .refine((text) => text.trim() === text, 'must not begin or end with a space')
-    .describe(what)
-
-/** A model's name goes into URLs, keys and log lines: anything printable of a sane length. */
-export const modelName = printable('Name of a model', 200)
-
-const modelOptions = z.record(z.string().min(1).max(100), z.union([z.string().max(4096), z.number(), z.boolean()]))
-
-/**
- * Where a model's files come from: `file:/path` on the node itself, `https://…`, `hf:org/repo/file` or `hf:org/repo` (all
- * of it), `frontend:path` below the frontend's models folder. `#sha256=…` after any of them says what the file must be.
- * `ollama:name` is what Ollama fetches by itself.
- */
-export const modelSource = z
-  .string()
-  .max(2000)
-  .regex(
-    /^(file:\/|https?:\/\/|hf:|frontend:|ollama:)\S/,
-    'must begin with file:/, https://, hf:, frontend: or ollama:',
-  )
-
-export const modelInput = z.strictObject({
-  name: modelName,
-  engine: z.string().min(1).max(100),
-  source: modelSource.nullable().default(null),
-  options: modelOptions.default({}),
-})
-export type ModelInput = z.infer<typeof modelInput>
-
-export const modelView = z.object({
-  name: z.string(),
-  engine: z.string(),
-  source: z.string().nullable(),
-  options: modelOptions,
-  revision: z.string(),
-  created_at: z.int(),
-  updated_at: z.int(),
-})
-export type ModelView = z.infer<typeof modelView>
-
-const count = z.int().min(0).max(10_000)
-
-export const ruleInput = z
-  .strictObject({
-    model_name: modelName,
-    min_replicas: count.default(0),
-    max_replicas: count.default(0),
-    node_selector: z.record(z.string().min(1).max(128), z.string().max(255)).default({}),
-    route_policy: routePolicy.default('least_loaded'),
-  })
-  .refine((rule) => rule.max_replicas === 0 || rule.max_replicas >= rule.min_replicas, {
-    path: ['max_replicas'],
-    message: 'must be 0 (no cap) or at least min_replicas',
-  })
-export type RuleInput = z.infer<typeof ruleInput>
-
-export const ruleView = z.object({
-  model_name: z.string(),
-  min_replicas: z.int(),
-  max_replicas: z.int(),
-  node_selector: z.record(z.string(), z.string()),
-  route_policy: routePolicy,
-  updated_at: z.int(),
-})
-export type RuleView = z.infer<typeof ruleView>
 
 const labelMap = z.record(z.string(), z.string())
 
@@ -112,6 +41,10 @@ export const nodeView = z.object({
   devices: z.array(device),
   total_vram: z.int(),
   available_vram: z.int().nullable(),
+  /** Held for replicas on all devices together, until it is seen in use; and by device, in the order of `devices`. */
+  reserved_vram: z.int(),
+  reserved_vram_by_device: z.array(z.int()),
+  reserved_ram: z.int(),
   total_ram: z.int().nullable(),
   available_ram: z.int().nullable(),
   total_disk: z.int().nullable(),
@@ -151,6 +84,19 @@ export const replicaView = z.object({
   error: z.string().nullable(),
   /** How its engine ended, if it did. */
   last_exit: engineExit.nullable(),
+  /** What is held for it and where that figure comes from; null for one from before there were claims. */
+  claim: z
+    .object({
+      devices: z.array(z.object({ index: z.int(), bytes: z.int() })),
+      ram: z.int(),
+      disk: z.int(),
+      source: needSource,
+    })
+    .nullable(),
+  /** What it really takes. */
+  measured: measuredMemory.nullable(),
+  last_used_at: z.int().nullable(),
+  ready_at: z.int().nullable(),
 })
 export type ReplicaView = z.infer<typeof replicaView>
 
@@ -286,7 +232,7 @@ export const eventView = z.object({
   /** Grows by one with each event: go on after the last one you have seen. */
   id: z.int(),
   at: z.int(),
-  /** `admin`, `node <name>` or `control`. */
+  /** `admin`, `config` (what a frontend is configured with), `node <name>` or `control`. */
   actor: z.string(),
   /** What happened, as `noun.verb`: node.approved, node.offline, token.revoked … */
   action: z.string(),

@@ -4,7 +4,9 @@ import { archive } from '../engine-profile.ts'
 import { hardware } from '../hardware.ts'
 import { keyScope } from '../key-scope.ts'
 import { replicaState } from '../replica-state.ts'
-import { engineExit, progress, reportedEngine } from '../reports.ts'
+import { loadStatus } from '../load-status.ts'
+import { modelHeader } from '../model-header.ts'
+import { engineExit, measuredMemory, progress, reportedEngine } from '../reports.ts'
 import { routePolicy } from '../route-policy.ts'
 
 /** What travels on the bus. Field names are those of the API and the store. */
@@ -24,6 +26,11 @@ export const reportedReplica = z.object({
   progress: progress.nullable().default(null),
   error: z.string().optional(),
   exit: engineExit.nullable().default(null),
+  memory: measuredMemory.nullable().default(null),
+  /** Since its last request ended; 0 while one runs; null when it never had one. */
+  idle_ms: z.int().nonnegative().nullable().default(null),
+  /** It failed for want of memory. */
+  out_of_memory: z.boolean().default(false),
 })
 export type ReportedReplicaMessage = z.infer<typeof reportedReplica>
 
@@ -49,6 +56,8 @@ export const replicaStart = replicaRef.extend({
   engine: z.string(),
   source: z.string().nullable(),
   options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  /** Indexes of the devices it may use; without it that is left to the engine, and none keeps it away from all. */
+  devices: z.array(z.int().nonnegative()).max(64).optional(),
 })
 export type ReplicaStartMessage = z.infer<typeof replicaStart>
 
@@ -99,6 +108,18 @@ export const engineList = z.object({ engines: z.array(reportedEngine) })
 /** Deletes what the node holds of a model's files. Refused while one of its replicas is there. */
 export const modelDelete = z.object({ command_id: z.string().min(1).max(100), model_name: z.string() })
 export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes: z.int().nonnegative() })
+
+/** What the header of a model file on the node itself (`file:`) says. */
+export const modelInspect = z.object({ source: z.string(), options: replicaStart.shape.options })
+export const modelInspected = z.object({ payload_bytes: z.int().nonnegative(), header: modelHeader.nullable() })
+
+/** Somebody at this gateway waits for a model that has no ready replica. Sent again every few seconds while it is so. */
+export const modelWanted = z.object({
+  model_name: z.string(),
+  /** How long from now on the model is still wanted: a client that was told to come back is still waited for. */
+  wanted_ms: z.int().positive().max(3_600_000),
+})
+export const modelWantedReply = loadStatus
 
 /** The node was removed from the cluster: stop what runs and end. */
 export const nodeShutdown = z.object({ reason: z.string() })
@@ -175,6 +196,8 @@ export const gatewayLoad = z.object({
   /** Grows by one with each report of a gateway's run. */
   seq: z.int().positive(),
   counts: z.record(z.string(), z.int().positive()),
+  /** Requests that wait for a turn, by model; all that are not 0. */
+  waiting: z.record(z.string(), z.int().positive()).optional(),
 })
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
 

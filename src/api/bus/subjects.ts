@@ -85,6 +85,14 @@ export const subjects = {
     message: messages.modelDelete,
     reply: messages.modelDeleted,
   },
+  modelInspect: {
+    kind: 'request',
+    template: 'nodes.{node}.model.inspect',
+    from: ['control'],
+    to: ['node'],
+    message: messages.modelInspect,
+    reply: messages.modelInspected,
+  },
   nodeShutdown: {
     kind: 'request',
     template: 'nodes.{node}.shutdown',
@@ -108,12 +116,21 @@ export const subjects = {
     message: messages.routingPartRequest,
     reply: messages.routingPart,
   },
-  /** Each gateway's load, to all others: at most every 200 ms while it changes. */
+  /** Answered by the leader alone. */
+  modelWanted: {
+    kind: 'request',
+    template: 'routing.wanted',
+    from: ['gateway'],
+    to: ['control'],
+    message: messages.modelWanted,
+    reply: messages.modelWantedReply,
+  },
+  /** Each gateway's load, to all others and to control: at most every 200 ms while it changes. */
   gatewayLoad: {
     kind: 'event',
     template: 'gateways.load',
     from: ['gateway'],
-    to: ['gateway'],
+    to: ['gateway', 'control'],
     message: messages.gatewayLoad,
   },
   why: {

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { modelView } from './model-schemas.ts'
+import { nodeView } from './schemas.ts'
+
+/** The whole cluster in one answer. */
+
+const problem = z.object({
+  kind: z.enum(['frozen', 'node', 'approval', 'rule', 'replica']),
+  /** Something is missing that was asked for; a warning only waits for somebody or will mend itself. */
+  severity: z.enum(['error', 'warning']),
+  node_name: z.string().nullable(),
+  model_name: z.string().nullable(),
+  /** What is wrong and why, for a person. */
+  text: z.string(),
+  /** What would help first; null when nobody knows. */
+  advice: z.string().nullable(),
+})
+export type Problem = z.infer<typeof problem>
+
+export const clusterView = z.object({
+  nodes: z.array(
+    nodeView.pick({
+      id: true,
+      name: true,
+      node_type: true,
+      status: true,
+      replica_count: true,
+      in_flight_count: true,
+      total_vram: true,
+      available_vram: true,
+      total_ram: true,
+      available_ram: true,
+    }),
+  ),
+  models: z.array(
+    z.object({
+      name: z.string(),
+      /** `undefined`: there is a rule for it, and no such model. */
+      state: z.enum([...modelView.shape.state.options, 'undefined']),
+      /** What its rule asks for as things are; null without a rule. */
+      wanted: z.int().nullable(),
+      ready: z.int(),
+      replicas: z.int(),
+      in_flight: z.int(),
+    }),
+  ),
+  /** What is wrong, the worst first. */
+  problems: z.array(problem),
+})
+export type ClusterView = z.infer<typeof clusterView>

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { loadStatus } from '../load-status.ts'
+import * as schemas from './model-schemas.ts'
+import { deleted, type Route } from './route.ts'
+import { unloaded } from './schemas.ts'
+
+/** The calls about models. */
+export const modelRoutes = {
+  listModels: {
+    method: 'GET',
+    path: '/api/models',
+    auth: 'admin',
+    summary: 'All models',
+    reply: z.array(schemas.modelView),
+  },
+  saveModel: {
+    method: 'POST',
+    path: '/api/models',
+    auth: 'admin',
+    summary: 'Add or change a model; the answer says what follows for its replicas',
+    body: schemas.modelInput,
+    reply: schemas.modelSaved,
+  },
+  getModel: { method: 'GET', path: '/api/models/:name', auth: 'admin', summary: 'One model', reply: schemas.modelView },
+  putModel: {
+    method: 'PUT',
+    path: '/api/models/:name',
+    auth: 'admin',
+    summary: 'Add or change a model; the answer says what follows for its replicas',
+    body: schemas.modelChange,
+    reply: schemas.modelSaved,
+  },
+  deleteModel: {
+    method: 'DELETE',
+    path: '/api/models/:name',
+    auth: 'admin',
+    summary: 'Remove a model',
+    reply: deleted,
+  },
+  loadModel: {
+    method: 'POST',
+    path: '/api/models/:name/load',
+    auth: 'admin',
+    summary: 'Load a model now, as its first request would; the answer says how far it is',
+    reply: loadStatus,
+  },
+  unloadModelEverywhere: {
+    method: 'POST',
+    path: '/api/models/:name/unload',
+    auth: 'admin',
+    summary: 'Stop all replicas of a model; its rule, if it has one, starts them again',
+    body: schemas.unloadModelInput,
+    reply: unloaded,
+  },
+  loadStatus: {
+    method: 'GET',
+    path: '/api/models/:name/load-status',
+    auth: 'admin',
+    summary: 'How far a model is on its way to a ready replica',
+    reply: loadStatus,
+  },
+  explainModel: {
+    method: 'GET',
+    path: '/api/models/:name/explain',
+    auth: 'admin',
+    summary: 'Where a model runs, where it could, and why not elsewhere',
+    reply: schemas.modelExplanation,
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  /**
+   * Who may call it: the holder of the admin key, of a join token, the node named in the path (by its signature), or
+   * anybody.
+   */
+  auth: 'admin' | 'join' | 'node' | 'none'
+  summary: string
+  body?: z.ZodType
+  /** What may stand after the `?`. */
+  query?: z.ZodObject
+  reply: z.ZodType
+  /** Written as it comes instead of answered in one piece: what it may be, by content type; an event holds one of these. */
+  stream?: Readonly<Record<string, z.ZodType>>
+  /** The node or the gateways are asked over this; while they are away the call fails. */
+  asks?: 'bus' | 'data port'
+}
+
+export const deleted = z.object({ deleted: z.string() })

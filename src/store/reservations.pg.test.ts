@@ -1,0 +1,10 @@
+import { describe } from 'vitest'
+import { createTestDatabase } from '../testing/postgres.ts'
+import { describeReservations } from './reservations-suite.ts'
+
+describe('on PostgreSQL', () => {
+  describeReservations(async () => {
+    const database = await createTestDatabase()
+    return { target: { url: database.url }, drop: () => database.drop() }
+  }, 1000)
+})
