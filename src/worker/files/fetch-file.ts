@@ -1,11 +1,12 @@
 import { chmod, rename, stat } from 'node:fs/promises'
+import type { Turns } from '../../model-source/turns.ts'
+import type { Wanted } from '../../model-source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Fetched, FileProgress } from './fetched.ts'
 import { idOf, syncFolder } from './layout.ts'
 import { Part, readRecord } from './part.ts'
 import type { Store } from './store.ts'
 import { transfer, type TransferDeps } from './transfer.ts'
-import type { Turns } from './turns.ts'
-import type { Fetched, FileProgress, Wanted } from './wanted.ts'
 
 export interface FetchFileDeps extends TransferDeps {
   store: Store

@@ -1,12 +1,13 @@
 import { rm, stat } from 'node:fs/promises'
+import type { RemoteSource } from '../../model-source/source.ts'
+import { together } from '../../model-source/together.ts'
+import type { Wanted } from '../../model-source/wanted.ts'
 import { fetchFile, partId, type FetchFileDeps } from './fetch-file.ts'
+import type { Fetched, FileProgress } from './fetched.ts'
 import { resolveSource, type ResolveDeps } from './resolve.ts'
 import type { SharedWork } from './shared-work.ts'
-import type { RemoteSource } from './source.ts'
 import { sweep } from './sweep.ts'
-import { together } from './together.ts'
 import { buildTree } from './trees.ts'
-import type { Fetched, FileProgress, Wanted } from './wanted.ts'
 
 export interface FetchSourceDeps extends FetchFileDeps, ResolveDeps {
   /** By the id of their part: two sources may want the same file. */
@@ -26,13 +27,16 @@ export async function fetchSource(
   const { files, main } = await resolveSource(source, deps, signal)
   await store.claims.whileFetching(async () => {
     const missing = await store.lock.run(() => missingBytes(files, deps))
-    for (const { path, size } of files) report({ path, doneBytes: 0, totalBytes: size ?? null, arrivedBytes: 0 })
+    const ofFiles = files.length
+    for (const { path, size } of files) {
+      report({ path, doneBytes: 0, totalBytes: size ?? null, arrivedBytes: 0, ofFiles })
+    }
     const fetched = await space.withRoom(label, missing, async (reservation) => {
       const onProgress = (progress: FileProgress): void => {
         const { path, doneBytes, totalBytes, arrivedBytes } = progress
         // Before anything has arrived it is only being read again, and takes no more room than it did.
         if (arrivedBytes > 0 && missing.has(path)) reservation.set(path, totalBytes! - doneBytes)
-        report(progress)
+        report({ ...progress, ofFiles })
       }
       const fetchOne = (wanted: Wanted) => (signal: AbortSignal) => fetchShared(wanted, id, deps, signal, onProgress)
       return together(files.map(fetchOne), signal)

@@ -1,10 +1,10 @@
 import { folderView } from '../../api/admin/schemas.ts'
+import { ask, jsonOf, type AskDeps } from '../../model-source/ask.ts'
+import { judgeAnswer } from '../../model-source/judge-answer.ts'
+import { Interruption } from '../../model-source/persist.ts'
+import { isSafePath } from '../../model-source/safe-path.ts'
+import { unlessAborted } from '../../model-source/unless-aborted.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import { ask, jsonOf, type AskDeps } from './ask.ts'
-import { judgeAnswer } from './judge-answer.ts'
-import { Interruption } from './persist.ts'
-import { isSafePath } from './safe-path.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 /** The models folder of the cluster's frontends. Signing and choosing a frontend stay with whoever implements it. */
 export interface FrontendFiles {

@@ -1,15 +1,15 @@
 import { basename, join } from 'node:path'
+import { parseSource, showSource, type RemoteSource } from '../../model-source/source.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fetchSource, type FetchSourceDeps } from './fetch-source.ts'
+import type { FileProgress } from './fetched.ts'
 import { idOf } from './layout.ts'
 import { LocalFiles } from './local-files.ts'
 import { noteUse, type Use } from './note-use.ts'
 import type { ProgressMeter } from './progress-meter.ts'
 import { pathInSharedFolder } from './shared-folder.ts'
 import { SharedWork } from './shared-work.ts'
-import { parseSource, showSource, type RemoteSource } from './source.ts'
 import type { Store } from './store.ts'
-import type { FileProgress } from './wanted.ts'
 
 /** Files that are here and stay until they are released. */
 export interface HeldFiles {
@@ -103,7 +103,7 @@ export class SourceHolder {
       const find = () => lock.run(() => noteUse(this.#store, use))
       let content = await find()
       if (!content) {
-        const onProgress = (progress: FileProgress): void => meter.set(`${id}/${progress.path}`, progress)
+        const onProgress = (progress: FileProgress): void => meter.set(id, progress)
         await this.#sources.join(id, { signal, onProgress }, (signal, report) =>
           fetchSource({ ...use, source }, this.#deps, signal, report),
         )
@@ -112,7 +112,8 @@ export class SourceHolder {
       if (!content)
         throw new AppError('unavailable', `The files of ${use.label} were deleted by somebody else. Try again.`)
       for (const { path, size } of content.files) {
-        meter.set(`${id}/${path}`, { path, doneBytes: size, totalBytes: size, arrivedBytes: 0 })
+        const ofFiles = content.files.length
+        meter.set(id, { path, doneBytes: size, totalBytes: size, arrivedBytes: 0, ofFiles })
       }
       const bytes = content.files.reduce((sum, { size }) => sum + size, 0)
       return {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { splitParts } from '../../model-source/split-parts.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import { splitParts } from './split-parts.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 const MOST_REMEMBERED = 1000

@@ -1,16 +1,16 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
+import { companionsOf, type Options } from '../../model-source/companions.ts'
+import { parseSource } from '../../model-source/source.ts'
+import { together } from '../../model-source/together.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError, toAppError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
-import { companionsOf, type Options } from './companions.ts'
 import type { FrontendFiles } from './frontend-files.ts'
 import { SourceHolder, type HeldFiles } from './hold-source.ts'
 import { openStore, wireTransfers, type TransferOptions } from './open-store.ts'
 import { ProgressMeter } from './progress-meter.ts'
 import { removeSource, type Removed } from './removal.ts'
-import { parseSource } from './source.ts'
 import type { Store } from './store.ts'
-import { together } from './together.ts'
 
 export interface ModelFilesOptions extends TransferOptions {
   /** Ours alone: nobody else may change what is in it. */
@@ -69,7 +69,8 @@ export class ModelFiles {
   /** Brings everything here that a model needs, and keeps it until it is released. After a restart it is staged again. */
   async stage({ modelName, source, options }: ModelToStage, { signal, onProgress }: Waiting): Promise<StagedModel> {
     const companions = companionsOf(options)
-    const meter = new ProgressMeter(this.#store.clock, onProgress)
+    const sources = new Set([...(source === null ? [] : [source]), ...companions.map(([, text]) => text)])
+    const meter = new ProgressMeter(this.#store.clock, onProgress, sources.size)
     const held: HeldFiles[] = []
     const releaseAll = (): void => held.forEach(({ release }) => release())
     const hold = (text: string, option?: string) => async (signal: AbortSignal) => {

@@ -1,3 +1,5 @@
+import { retryLimits, type RetryLimits } from '../../model-source/persist.ts'
+import { Turns } from '../../model-source/turns.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import { Bandwidth } from './bandwidth.ts'
@@ -8,12 +10,10 @@ import type { FrontendFiles } from './frontend-files.ts'
 import { Layout } from './layout.ts'
 import { Lock } from './lock.ts'
 import { Manifests } from './manifests.ts'
-import { retryLimits, type RetryLimits } from './persist.ts'
 import { SharedWork } from './shared-work.ts'
 import { Space } from './space.ts'
 import type { Store } from './store.ts'
 import { removeLeftovers, sweep } from './sweep.ts'
-import { Turns } from './turns.ts'
 
 export interface TransferOptions {
   /** What all files here may take; above it what was used longest ago is deleted. */

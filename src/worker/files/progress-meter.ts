@@ -1,19 +1,29 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { FileProgress } from './wanted.ts'
+import type { FileProgress } from './fetched.ts'
 
 const PERIOD_MS = 250
 /** The rate is that of the last few seconds. */
 const RATE_SAMPLES = 20
 
-/** Adds up how far many files have come, and tells it at most four times a second. */
+/**
+ * Adds up how far all files of all sources have come, and tells it at most four times a second. Totals are told once every
+ * source has said what it consists of, so that they never grow; what is done and the file's number never shrink.
+ */
 export class ProgressMeter {
   readonly #clock: Clock
   readonly #tell: (progress: ProgressMessage) => void
+  readonly #expectedSources: number
+  /** How many files each source has. */
+  readonly #sources = new Map<string, number>()
   readonly #files = new Map<string, FileProgress>()
   readonly #samples: { atMs: number; bytes: number }[] = []
   #doneBytes = 0
+  #toldDoneBytes = 0
   #totalBytes = 0
+  #totalFiles = 0
+  #completeFiles = 0
+  #toldIndex = 1
   #unknownTotals = 0
   #arrivedBytes = 0
   #file: string | null = null
@@ -21,19 +31,24 @@ export class ProgressMeter {
   #cancel: (() => void) | undefined
   #disposed = false
 
-  constructor(clock: Clock, tell: (progress: ProgressMessage) => void) {
+  constructor(clock: Clock, tell: (progress: ProgressMessage) => void, expectedSources = 1) {
     this.#clock = clock
     this.#tell = tell
+    this.#expectedSources = expectedSources
   }
 
-  /** `key` tells files of the same name apart. */
-  set(key: string, progress: FileProgress): void {
-    const { path, doneBytes, totalBytes, arrivedBytes } = progress
+  /** `source` tells files of the same name apart. */
+  set(source: string, progress: FileProgress): void {
+    const { path, doneBytes, totalBytes, arrivedBytes, ofFiles = 1 } = progress
+    const key = `${source}/${path}`
     const before = this.#files.get(key)
+    this.#totalFiles += ofFiles - (this.#sources.get(source) ?? 0)
+    this.#sources.set(source, ofFiles)
     this.#files.set(key, progress)
     this.#doneBytes += doneBytes - (before?.doneBytes ?? 0)
     this.#totalBytes += (totalBytes ?? 0) - (before?.totalBytes ?? 0)
     this.#unknownTotals += (totalBytes === null ? 1 : 0) - (before?.totalBytes === null ? 1 : 0)
+    this.#completeFiles += (isComplete(progress) ? 1 : 0) - (before && isComplete(before) ? 1 : 0)
     // What had arrived before we began to watch is no part of the rate.
     this.#arrivedBytes += Math.max(0, arrivedBytes - (before?.arrivedBytes ?? arrivedBytes))
     if (doneBytes > (before?.doneBytes ?? 0)) this.#file = path
@@ -58,11 +73,17 @@ export class ProgressMeter {
 
   #tellNow(): void {
     this.#toldAtMs = this.#clock.nowMs()
+    const isListed = this.#sources.size >= this.#expectedSources
+    const isWhole = isListed && this.#files.size === this.#totalFiles && this.#unknownTotals === 0
+    // A file that has to be fetched anew makes no progress for a while; that is no reason to go back.
+    this.#toldDoneBytes = Math.max(this.#toldDoneBytes, this.#doneBytes)
+    if (isListed) this.#toldIndex = Math.max(this.#toldIndex, Math.min(this.#totalFiles, this.#completeFiles + 1))
     this.#tell({
       file: this.#file,
-      done_bytes: this.#doneBytes,
-      total_bytes: this.#unknownTotals === 0 ? this.#totalBytes : null,
+      done_bytes: this.#toldDoneBytes,
+      total_bytes: isWhole ? this.#totalBytes : null,
       bytes_per_s: this.#rate(),
+      ...(isListed && { file_index: this.#toldIndex, total_files: this.#totalFiles }),
     })
   }
 
@@ -73,4 +94,8 @@ export class ProgressMeter {
     const passedMs = this.#toldAtMs - first!.atMs
     return passedMs > 0 ? Math.round(((this.#arrivedBytes - first!.bytes) * 1000) / passedMs) : null
   }
+}
+
+function isComplete({ doneBytes, totalBytes }: FileProgress): boolean {
+  return totalBytes !== null && doneBytes >= totalBytes
 }

@@ -1,5 +1,5 @@
-import { unlessAborted } from './unless-aborted.ts'
-import type { FileProgress } from './wanted.ts'
+import { unlessAborted } from '../../model-source/unless-aborted.ts'
+import type { FileProgress } from './fetched.ts'
 
 export interface Waiter {
   signal: AbortSignal

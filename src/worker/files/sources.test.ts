@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { join, relative } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isSafePath } from './safe-path.ts'
+import { isSafePath } from '../../model-source/safe-path.ts'
+import { parseSource, showSource } from '../../model-source/source.ts'
+import { splitParts } from '../../model-source/split-parts.ts'
 import { pathInSharedFolder } from './shared-folder.ts'
-import { parseSource, showSource } from './source.ts'
-import { splitParts } from './split-parts.ts'
 
 const DIGEST = 'aB'.repeat(32)
 

@@ -1,13 +1,13 @@
+import type { AskDeps } from '../../model-source/ask.ts'
+import { httpGet, type HttpAnswer } from '../../model-source/http-get.ts'
+import { judgeAnswer } from '../../model-source/judge-answer.ts'
+import { connectionFailure, Interruption, persist } from '../../model-source/persist.ts'
+import { StallWatch } from '../../model-source/stall-watch.ts'
+import type { Wanted } from '../../model-source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { AskDeps } from './ask.ts'
 import type { Bandwidth } from './bandwidth.ts'
-import { httpGet, type HttpAnswer } from './http-get.ts'
-import { judgeAnswer } from './judge-answer.ts'
 import type { Head, Part } from './part.ts'
-import { connectionFailure, Interruption, persist } from './persist.ts'
 import type { Reservation, Space } from './space.ts'
-import { StallWatch } from './stall-watch.ts'
-import type { Wanted } from './wanted.ts'
 
 export interface TransferDeps extends AskDeps {
   bandwidth: Bandwidth

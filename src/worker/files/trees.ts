@@ -2,7 +2,7 @@ import { mkdir, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import { idOf, type Layout } from './layout.ts'
-import type { Fetched } from './wanted.ts'
+import type { Fetched } from './fetched.ts'
 
 /** Trees that were not finished; they go when the store is opened. */
 export const UNFINISHED = '.new-'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { AppError } from '../../platform/errors.ts'
-import { request as httpRequest } from '../../platform/node-http.ts'
+import { AppError } from '../platform/errors.ts'
+import { request as httpRequest } from '../platform/node-http.ts'
 
 export interface HttpGet {
   url: URL

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { AppError } from '../../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
 import { isSafeName, isSafePath } from './safe-path.ts'
 
 /** Where files come from. `sha256` is what the one file that is named must be. */

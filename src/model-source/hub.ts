@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { AppError } from '../../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
 import { ask, jsonOf, type AskDeps } from './ask.ts'
 import { showUrl } from './http-get.ts'
 import { judgeAnswer } from './judge-answer.ts'
+import type { Located } from './wanted.ts'
 import { isSafePath } from './safe-path.ts'
 import type { HubSource } from './source.ts'
-import type { Located } from './wanted.ts'
 
 /** Hugging Face, or a mirror of it. */
 export interface Hub {

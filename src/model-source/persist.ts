@@ -1,6 +1,6 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
-import { AppError, messageOf } from '../../platform/errors.ts'
-import type { Logger } from '../../platform/log.ts'
+import { sleep, type Clock } from '../platform/clock.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
+import type { Logger } from '../platform/log.ts'
 
 /** Something that may well go better next time. Anything else that is thrown is final. */
 export class Interruption extends Error {
@@ -53,7 +53,7 @@ export async function persist<T>(
       if (!(error instanceof Interruption)) throw error
       fruitless = reached() > best ? 0 : fruitless + 1
       best = Math.max(best, reached())
-      if (fruitless >= limits.mostTries || count >= MOST_TRIES_IN_ALL) throw givenUp(label, error, fruitless)
+      if (fruitless >= limits.mostTries || count >= MOST_TRIES_IN_ALL) throw givenUp(label, error, fruitless, best > 0)
       const delayMs = delayOf(fruitless, error, limits, random)
       log.warn({ file: label, reason: error.message, again_in_ms: Math.round(delayMs) }, 'model files: interrupted')
       await sleep(clock, delayMs, signal)
@@ -68,9 +68,10 @@ function delayOf(fruitless: number, error: Interruption, limits: RetryLimits, ra
   return Math.max(backoffMs, Math.min(error.retryAfterMs, MOST_RETRY_AFTER_MS))
 }
 
-function givenUp(label: string, last: Interruption, tries: number): AppError {
-  const hint = 'What has arrived is kept: the next start goes on from there.'
-  return new AppError('unavailable', `Cannot fetch ${label}: ${last.message} (${tries} tries in a row). ${hint}`)
+function givenUp(label: string, last: Interruption, tries: number, hasSome: boolean): AppError {
+  const hint = hasSome ? ' What has arrived is kept: the next start goes on from there.' : ''
+  const count = tries === 1 ? '1 try' : `${tries} tries in a row`
+  return new AppError('unavailable', `Cannot fetch ${label}: ${last.message} (${count}).${hint}`)
 }
 
 /** A failure of a connection, as one that may go better next time, unless it cannot. */
