@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { MODEL_HEADER, REFUSAL_HEADER } from '../api/data-port.ts'
 import { isLoopback } from '../platform/address.ts'
 import { AppError } from '../platform/errors.ts'
+import type { ExchangeHandler, HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { sendHealth, type Check } from '../platform/health.ts'
 import { pathOf, readBody, type Handler, type UpgradeHandler } from '../platform/http.ts'
 import { forward } from '../platform/proxy.ts'
@@ -9,7 +10,7 @@ import { answerOnSocket } from '../platform/socket-answer.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { refuse } from './data-port/refuse.ts'
 import { replaceModel } from './data-port/replace-model.ts'
-import { checkKey, findTarget, type Replicas, type ServedReplica } from './data-port/target.ts'
+import { checkKey, findTarget, notServed, type Replicas, type ServedReplica } from './data-port/target.ts'
 
 export interface DataPortOptions {
   replicas: Replicas
@@ -28,30 +29,46 @@ const MOST_BODY_BYTES = 64 * 1024 * 1024
  * full, so a port that now belongs to another replica can never answer for the one that was meant. Besides, who is on
  * this machine may ask how the worker is.
  */
-export function dataPortHandler({ replicas, dataKey, checks, extra }: DataPortOptions): Handler {
+export function dataPortHandler(options: DataPortOptions): Handler {
+  const { dataKey, checks, extra } = options
   const health = healthHandler(checks)
-  return async (request, response) => {
-    try {
-      const path = pathOf(request)
+  const replica = replicaHandler(options)
+  return (request, response) => {
+    const path = pathOf(request)
+    if (path.startsWith(REPLICAS_PREFIX)) return replica(request, response)
+    return orRefuse(request, response, async () => {
       const isLocal = isLoopback(request.socket.remoteAddress ?? '')
       if (isLocal && (path === '/healthz' || path === '/readyz')) return await health(request, response)
       checkKey(request, dataKey())
-      if (extra && !path.startsWith('/replicas/') && (await extra(request, response, path))) return
-      await serve(request, response)
-    } catch (error) {
-      if (!(error instanceof AppError) || response.headersSent) throw error
-      refuse(request, response, error)
-    }
+      if (!extra || !(await extra(request, response, path))) throw notServed()
+    })
   }
+}
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { replica, path } = findTarget(request, replicas)
-    const done = replica.beginRequest()
-    try {
-      await forwardToEngine(request, response, replica, path)
-    } finally {
-      done()
-    }
+/** What every path of a replica begins with. */
+export const REPLICAS_PREFIX = '/replicas/'
+
+/** The part of it that is for replicas. */
+export function replicaHandler({ replicas, dataKey }: Pick<DataPortOptions, 'replicas' | 'dataKey'>): ExchangeHandler {
+  return (request, response) =>
+    orRefuse(request, response, async () => {
+      checkKey(request, dataKey())
+      const { replica, path } = findTarget(request, replicas)
+      const done = replica.beginRequest()
+      try {
+        await forwardToEngine(request, response, replica, path)
+      } finally {
+        done()
+      }
+    })
+}
+
+async function orRefuse(request: HttpRequest, response: HttpResponse, serve: () => Promise<void>): Promise<void> {
+  try {
+    await serve()
+  } catch (error) {
+    if (!(error instanceof AppError) || response.headersSent) throw error
+    refuse(request, response, error)
   }
 }
 
@@ -91,8 +108,8 @@ export function healthHandler(checks: Record<string, Check>): Handler {
 }
 
 async function forwardToEngine(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
   replica: ServedReplica,
   path: string,
 ): Promise<void> {
@@ -132,12 +149,12 @@ function engineAt(port: number, path: string): Parameters<typeof forward>[2] {
  * By its type, a body may be JSON. Clients are careless with that, so whatever has no type that rules it out is looked
  * into. Forms with files in them are not: they are streamed, and their field "model" stays as it is.
  */
-function mayBeJson({ headers }: IncomingMessage): boolean {
+function mayBeJson({ headers }: HttpRequest): boolean {
   const isEmpty = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
   const type = headers['content-type'] ?? ''
   return !isEmpty && !/^\s*(multipart|audio|image|video)\/|octet-stream/i.test(type)
 }
 
-async function bodyFor(request: IncomingMessage, requestModel: string): Promise<Buffer> {
+async function bodyFor(request: HttpRequest, requestModel: string): Promise<Buffer> {
   return replaceModel(await readBody(request, MOST_BODY_BYTES), requestModel)
 }

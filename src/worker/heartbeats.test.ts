@@ -5,7 +5,7 @@ import { silentLogger } from '../platform/log.ts'
 import { aMachine } from '../testing/builders.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
 import { Heartbeats } from './heartbeats.ts'
-import { startMeasurements } from './measurements.ts'
+import { startMeasurements, type Measurements } from './measurements.ts'
 
 function aBoot() {
   let seq = 0
@@ -79,6 +79,34 @@ describe('measurements', () => {
     expect(measurements.last().total_ram).toBe(7)
     await clock.advance(1000)
     expect(measurements.last().total_ram).toBe(9)
+  })
+
+  test('a look at the engines counts only when the machine has been measured after it', async () => {
+    const clock = new VirtualClock()
+    const order: string[] = []
+    let machine = Promise.withResolvers<Hardware>()
+    machine.resolve(aMachine({ total_ram: 1 }))
+    const measure = (): Promise<Hardware> => (order.push('machine'), machine.promise)
+    const look = async (known: Hardware): Promise<() => boolean> => {
+      order.push(`look, knowing ${known.total_ram}`)
+      return () => (order.push(`take, knowing ${measurements?.last().total_ram}`), known.total_ram === 1)
+    }
+    const onNews = (): void => void order.push('news')
+    let measurements: Measurements | undefined
+    const started = await startMeasurements(measure, clock, silentLogger, { look, onNews })
+    measurements = started
+    onTestFinished(() => started.dispose())
+    started.every(1000)
+    machine = Promise.withResolvers()
+    await clock.advance(0)
+    order.length = 0
+    started.wake()
+    machine.resolve(aMachine({ total_ram: 2 }))
+    await clock.advance(0)
+    expect(order.slice(0, 2)).toEqual(['take, knowing 2', 'news'])
+    await clock.advance(0)
+    // Woken while one was under way: there is another.
+    expect(order.slice(2)).toEqual(['look, knowing 2', 'machine', 'take, knowing 2'])
   })
 
   test('one that hangs holds up nobody, and there is never a second beside it', async () => {

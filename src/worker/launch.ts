@@ -15,6 +15,7 @@ import type { EngineHooks, EngineProcess } from './processes/engine-process.ts'
 import { groupMemory } from './processes/group-memory.ts'
 import { listenerOf } from './processes/listener.ts'
 import { startEngine } from './processes/start-engine.ts'
+import { memoryComplaint } from './out-of-memory.ts'
 import type { Awaited } from './readiness.ts'
 
 export interface ReplicaDeps {
@@ -28,6 +29,8 @@ export interface ReplicaDeps {
   limits: ReplicaLimits
   /** Something a heartbeat should tell has changed. */
   onChange: () => void
+  /** What an engine is told in its environment besides what its profile says. */
+  moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
 }
 
 export interface ReplicaLimits {
@@ -43,6 +46,8 @@ export interface Launched {
   port: number
   requestModel: string | undefined
   awaited: Awaited
+  /** The line in which it complained about memory, if that was among its last ones. */
+  memoryLine(): string | undefined
   /** It serves: a worker that takes it over need not wait again. */
   markReady(): void
   /** The process is gone: gives back its port and its files. */
@@ -82,6 +87,7 @@ export async function launch(
       options: staged.options,
       modelPath: staged.modelPath,
       source: spec.source,
+      devices: spec.devices,
     })
     const entry: JournalEntry = {
       spec,
@@ -96,7 +102,7 @@ export async function launch(
     const engine = await startEngine(
       {
         argv: line.argv,
-        env: engineEnvironment(process.env, line.env),
+        env: engineEnvironment(process.env, { ...line.env, ...deps.moreEnvironment?.(spec) }),
         cwd: journal.scratchOf(spec.id),
         folder: journal.folderOf(spec.id),
       },
@@ -133,6 +139,7 @@ export function running(
       memoryBytes: () => groupMemory(engine.identity),
       listener: () => listenerOf(port, engine.identity),
     },
+    memoryLine: () => lines.memoryLine(),
     markReady: () => noteReady(entry, deps),
     release() {
       journal.remove(spec.id)
@@ -166,12 +173,16 @@ export function hooksOf(key: string, lines: Lines, { clock, logs }: ReplicaDeps)
   }
 }
 
-/** What an engine has said since its start, as far as readiness looks at it. */
+/** A complaint about memory is believed to be the reason of a failure that follows within so many lines. */
+const LINES_AFTER_COMPLAINT = 200
+
+/** What an engine has said since its start, as far as it matters for what becomes of the replica. */
 export class Lines {
   readonly #pattern: RegExp | undefined
   readonly #onReadyLine: () => void
   #count = 0
   #isReadyPrinted = false
+  #complaint: { text: string; at: number } | undefined
 
   /** `onReadyLine` is called with the very line, before anything can happen to us: it will not come again. */
   constructor({ ready }: Pick<EngineProfile, 'ready'>, onReadyLine: () => void) {
@@ -181,6 +192,10 @@ export class Lines {
 
   add(text: string): void {
     this.#count += 1
+    const complaint = memoryComplaint(text)
+    // The first of several that follow each other: the later ones are about what came of it.
+    if (complaint !== undefined && this.memoryLine() === undefined)
+      this.#complaint = { text: complaint, at: this.#count }
     if (this.#isReadyPrinted || !this.#pattern?.test(text)) return
     this.#isReadyPrinted = true
     this.#onReadyLine()
@@ -192,5 +207,10 @@ export class Lines {
 
   isReadyPrinted(): boolean {
     return this.#isReadyPrinted
+  }
+
+  memoryLine(): string | undefined {
+    const isRecent = this.#complaint && this.#count - this.#complaint.at <= LINES_AFTER_COMPLAINT
+    return isRecent ? this.#complaint!.text : undefined
   }
 }

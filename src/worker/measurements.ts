@@ -4,11 +4,20 @@ import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { startLoop } from '../platform/loop.ts'
 
+/** What is looked at just before the machine is measured, and counts from when it has been. */
+export interface Looks {
+  /** Never rejects. What it returns says whether there is anything new. */
+  look(machine: Hardware): Promise<() => boolean>
+  onNews: () => void
+}
+
 export interface Measurements {
   /** The last that worked. */
   last(): Hardware
   /** Measures at once and from then on every `periodMs`. */
   every(periodMs: number): void
+  /** Something is other than it was: measures soon, if it is measured regularly already. */
+  wake(): void
   dispose(): Promise<void>
 }
 
@@ -31,6 +40,7 @@ export async function startMeasurements(
   measure: () => Promise<Hardware>,
   clock: Clock,
   log: Logger,
+  looks?: Looks,
 ): Promise<Measurements> {
   let last = NOTHING_KNOWN
   let underWay: Promise<void> | undefined
@@ -38,8 +48,10 @@ export async function startMeasurements(
 
   const take = async (): Promise<void> => {
     try {
+      const take = await looks?.look(last)
       last = await measure()
       problem = undefined
+      if (take?.() === true) looks?.onNews()
     } catch (error) {
       if (problem !== messageOf(error)) log.warn({ error: messageOf(error) }, 'the hardware cannot be measured')
       problem = messageOf(error)
@@ -60,6 +72,7 @@ export async function startMeasurements(
     every(periodMs) {
       loop ??= startLoop({ periodMs, turn, clock, onError: () => {} })
     },
+    wake: () => loop?.wake(),
     async dispose() {
       await loop?.dispose()
     },

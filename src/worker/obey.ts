@@ -1,6 +1,7 @@
 import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
 import type { Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
+import { inspectLocalModel } from './inspect-model.ts'
 import type { Replicas } from './open-replicas.ts'
 
 export interface Obedience {
@@ -46,6 +47,7 @@ export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }
     const { files: count, freedBytes } = await files.delete(modelName)
     return { files: count, freed_bytes: freedBytes }
   })
+  respond('modelInspect', (_parts, message) => inspectLocalModel(message))
 }
 
 type Parts = NonNullable<Obedience['replicas']>

@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import type { Clock } from '../platform/clock.ts'
 import type { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
+import { builtInProfiles } from './engines/built-in.ts'
 import { Engines } from './engines/engines.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
 import { ModelFiles } from './files/model-files.ts'
 import { measureDisk } from './hardware/disk.ts'
+import type { FakeDevices } from './hardware/fake-devices.ts'
 import { realSystem } from './hardware/real-system.ts'
 import { Journal } from './journal.ts'
 import type { ReplicaLimits } from './launch.ts'
@@ -45,11 +47,19 @@ export interface Replicas {
   readLogs: LogsHandler
 }
 
+interface OpenDeps {
+  clock: Clock
+  log: Logger
+  life: Lifetime
+  onChange: () => void
+  fakeDevices?: FakeDevices | undefined
+}
+
 /** Everything that runs replicas on this node, with what an earlier run of the worker left behind. */
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
-  { clock, log, life, onChange }: { clock: Clock; log: Logger; life: Lifetime; onChange: () => void },
+  { clock, log, life, onChange, fakeDevices }: OpenDeps,
 ): Promise<Replicas> {
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
@@ -64,6 +74,7 @@ export async function openReplicas(
   const engines = Engines.open({
     folder: join(folder, 'engines'),
     profilesFolder,
+    builtIn: fakeDevices ? fakeDevices.profilesFrom(builtInProfiles) : builtInProfiles,
     fetchArchive: (url, sha256, hooks) => files.fetch(`${url}#sha256=${sha256}`, hooks),
     stopReplicas: (engine) => supervisor.stopEngine(engine),
     onChange,
@@ -73,7 +84,18 @@ export async function openReplicas(
   })
   life.own('engines', () => engines.dispose())
   const ports = new Ports({ range: enginePorts, clock, log, random: Math.random })
-  const supervisor = new Supervisor({ ports, engines, files, logs, journal, clock, log, limits, onChange })
+  const supervisor: Supervisor = new Supervisor({
+    ports,
+    engines,
+    files,
+    logs,
+    journal,
+    clock,
+    log,
+    limits,
+    onChange,
+    moreEnvironment: fakeDevices && ((spec) => fakeDevices.environmentFor(spec, supervisor.all())),
+  })
   await supervisor.adopt({ isClean })
   return { supervisor, engines, files, logs, readLogs: logsHandler(logs, clock) }
 }

@@ -11,7 +11,10 @@ import { messageOf } from '../platform/errors.ts'
 import { describeExit } from './describe-exit.ts'
 import type { JournalEntry } from './journal.ts'
 import { launch, type Launched, type ReplicaDeps } from './launch.ts'
+import { memoryComplaint, whyOutOfMemory } from './out-of-memory.ts'
+import { PeakMemory, type MeasuredMemory } from './peak-memory.ts'
 import type { EngineProcess, Exit } from './processes/engine-process.ts'
+import { kernelKills } from './processes/kernel-kills.ts'
 import { waitUntilReady } from './readiness.ts'
 
 /** Heartbeats tell of progress so often at most, when nothing else makes them. */
@@ -34,6 +37,8 @@ export class WorkerReplica {
   readonly key: string
   state: ReportedReplicaMessage['state'] = 'installing'
   error: string | undefined
+  /** It failed for want of memory. */
+  outOfMemory = false
   exit: EngineExitMessage | null = null
   progress: ProgressMessage | null = null
   inFlight = 0
@@ -45,12 +50,15 @@ export class WorkerReplica {
   readonly #profile: EngineProfile
   readonly #ending = new AbortController()
   readonly #cutDrain = new AbortController()
+  readonly #peak = new PeakMemory()
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #launched: Launched | undefined
   #released: Promise<void> | undefined
   #isForced = false
   #toldProgressMs = 0
+  #lastRequestEndedMs: number | undefined
+  #killsBefore: number | undefined
 
   constructor(spec: ReplicaStartMessage, profile: EngineProfile, deps: ReplicaDeps) {
     this.spec = spec
@@ -91,6 +99,26 @@ export class WorkerReplica {
     return this.port === undefined ? undefined : this.#launched?.engine.identity.pid
   }
 
+  /** The most that its engine was seen to hold; null while it was not looked at. */
+  get memory(): MeasuredMemory | null {
+    return this.#peak.value
+  }
+
+  noteMemory(look: MeasuredMemory): boolean {
+    return this.#peak.add(look)
+  }
+
+  get mayUseDevices(): boolean {
+    return this.#profile.uses.device !== 'cpu' && this.spec.devices?.length !== 0
+  }
+
+  /** Since its last request ended; null when it never had one. */
+  get idleMs(): number | null {
+    if (this.inFlight > 0) return 0
+    const endedMs = this.#lastRequestEndedMs
+    return endedMs === undefined ? null : Math.max(0, Math.round(this.#deps.clock.nowMs() - endedMs))
+  }
+
   get isEnding(): boolean {
     return this.#stopping !== undefined
   }
@@ -103,6 +131,7 @@ export class WorkerReplica {
       if (!open) return
       open = false
       this.inFlight -= 1
+      this.#lastRequestEndedMs = this.#deps.clock.nowMs()
       if (this.inFlight === 0 && this.isEnding) this.#cutDrain.abort()
     }
   }
@@ -112,7 +141,7 @@ export class WorkerReplica {
       await work()
     } catch (error) {
       // What was called off is no failure.
-      if (!this.isEnding) this.#fail(messageOf(error))
+      if (!this.isEnding) this.#fail(messageOf(error), memoryComplaint(messageOf(error)) !== undefined)
       await this.#end(this.#launched?.engine)
     }
   }
@@ -130,6 +159,7 @@ export class WorkerReplica {
     this.#launched = launched
     this.port = launched.port
     this.requestModel = launched.requestModel
+    this.#killsBefore = kernelKills()
     const ended = new AbortController()
     void engine.exited.then((exit) => {
       ended.abort()
@@ -164,7 +194,8 @@ export class WorkerReplica {
     const lines = this.#deps.logs.lastLines(this.key, LAST_LINES)
     const failure = lines.length === 0 ? why : `${why} Its last lines:\n${lines.join('\n')}`
     this.exit = { code: null, signal: null, last_lines: lines }
-    this.#fail(failure)
+    const memoryLine = this.#launched?.memoryLine()
+    this.#failOf(failure, whyOutOfMemory({ code: null, signal: null, memoryLine, hasKernelKilled: undefined }))
     await this.#end(engine)
   }
 
@@ -179,12 +210,21 @@ export class WorkerReplica {
     const { code, signal, lastLines } = exit
     if (this.isEnding || this.state === 'failed') return
     this.exit = { code, signal, last_lines: lastLines }
-    this.#fail(describeExit(exit))
+    const kills = kernelKills()
+    const hasKernelKilled =
+      kills === undefined || this.#killsBefore === undefined ? undefined : kills > this.#killsBefore
+    const memoryLine = this.#launched?.memoryLine()
+    this.#failOf(describeExit(exit, hasKernelKilled), whyOutOfMemory({ code, signal, memoryLine, hasKernelKilled }))
   }
 
-  #fail(error: string): void {
+  #failOf(error: string, outOfMemory: string | undefined): void {
+    this.#fail(outOfMemory === undefined ? error : `${outOfMemory}\n${error}`, outOfMemory !== undefined)
+  }
+
+  #fail(error: string, outOfMemory: boolean): void {
     if (this.state === 'failed') return
     this.error = error
+    this.outOfMemory = outOfMemory
     this.#enter('failed')
     this.#deps.log.warn({ replica: this.key, error }, 'replica failed')
   }

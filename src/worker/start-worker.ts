@@ -11,18 +11,29 @@ import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
 import { openBoot } from './boot.ts'
-import { dataPortHandler, dataPortUpgrades, healthHandler, type DataPortOptions } from './data-port.ts'
+import {
+  dataPortHandler,
+  dataPortUpgrades,
+  healthHandler,
+  replicaHandler,
+  REPLICAS_PREFIX,
+  type DataPortOptions,
+} from './data-port.ts'
 import { Frontends } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
+import { FakeDevices } from './hardware/fake-devices.ts'
+import { createProcessVram } from './hardware/process-vram.ts'
 import { Heartbeats } from './heartbeats.ts'
 import type { Identity } from './identity.ts'
 import { KeptKey } from './kept-key.ts'
 import { startMeasurements } from './measurements.ts'
+import { MemoryMeter } from './memory-meter.ts'
 import { takePart, type Departure } from './membership.ts'
 import { NodeBus } from './node-bus.ts'
 import { obey } from './obey.ts'
 import { openReplicas, type Replicas, type ReplicasOptions } from './open-replicas.ts'
 import { machineBoot } from './processes/process-identity.ts'
+import type { WorkerReplica } from './replica.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]
@@ -111,7 +122,14 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     clock,
     log,
   })
-  const onChange = (): void => heartbeats.wake()
+  const fakeDevices = openFakeDevices(log)
+  const all = (): WorkerReplica[] => replicas?.supervisor.all() ?? []
+  const vram = fakeDevices?.vramOf(all) ?? createProcessVram({ clock })
+  const meter = new MemoryMeter({ replicas: all, vram, clock })
+  const onChange = (): void => {
+    heartbeats.wake()
+    if (meter.isStale()) measurements.wake()
+  }
   life.own('boot', () => boot.end())
   const checks = { worker: problem }
   await openHealthPort(options, checks, life, log)
@@ -126,14 +144,21 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     },
   }
   const address = await openDataPort(options, dataPort, life, log)
-  const measurements = await startMeasurements(options.measure, clock, log)
+  const measure = async (): Promise<Hardware> => {
+    const machine = await options.measure()
+    return fakeDevices?.onto(machine, all()) ?? machine
+  }
+  const measurements = await startMeasurements(measure, clock, log, {
+    look: (machine) => meter.look(machine),
+    onNews: () => heartbeats.wake(),
+  })
   life.own('measurements', () => measurements.dispose())
   // After the ports: a worker that cannot have them must not have touched what another left running.
   if (nodeType === 'backend') {
     replicas = await openReplicas(
       options.replicas,
       frontends.filesFor(() => nodeId),
-      { clock, log, life, onChange },
+      { clock, log, life, onChange, fakeDevices },
     )
   }
   life.own('bus', () => link.dispose())
@@ -185,6 +210,15 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   return { joined, departed, problem, dispose: () => life.end(stopWithinMs) }
 }
 
+function openFakeDevices(log: Logger): FakeDevices | undefined {
+  const devices = FakeDevices.from(process.env)
+  if (devices) {
+    const text = 'FLOTILLA_FAKE_DEVICES is set: this node tells of GPUs that it does not have. It is for tests only'
+    log.warn({ devices: devices.count }, text)
+  }
+  return devices
+}
+
 async function openHealthPort(
   { healthListen: listen }: WorkerOptions,
   checks: Record<string, Check>,
@@ -219,6 +253,7 @@ async function openDataPort(
     purpose,
     flag: '--worker-listen',
     handler: dataPortHandler(dataPort),
+    wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) },
     onUpgrade: dataPortUpgrades(dataPort),
     // More than a gateway takes from its clients, because it adds some of its own.
     limits: { headerBytes: 32 * 1024, headers: 250 },

@@ -38,7 +38,7 @@ export class Supervisor {
   async adopt({ isClean }: { isClean: boolean }): Promise<void> {
     for (const { entry, launched } of await adopt(this.#deps, { isClean })) {
       const replica = new WorkerReplica(entry.spec, entry.profile, this.#deps)
-      const others = this.#all().filter(({ key }) => key === replica.key)
+      const others = this.all().filter(({ key }) => key === replica.key)
       this.#add(replica)
       const adopted = replica.adopt(entry, launched)
       void this.#then(replica.key, () => adopted)
@@ -57,7 +57,7 @@ export class Supervisor {
     if ((this.#newest.get(key) ?? -1) >= spec.generation) {
       throw new AppError('conflict', `${key} is or was held by a replica that is newer than the one to start.`)
     }
-    const others = this.#all().filter((replica) => replica.key === key)
+    const others = this.all().filter((replica) => replica.key === key)
     const replica = new WorkerReplica(spec, profile, this.#deps)
     this.#add(replica)
     for (const other of others) void this.#stop(other, false)
@@ -83,7 +83,7 @@ export class Supervisor {
 
   /** Everything that runs on an engine; who is still there after all its time is a survivor. */
   async stopEngine(engine: string): Promise<{ stopped: string[]; survivors: string[] }> {
-    const meant = this.#all().filter(({ spec }) => spec.engine === engine)
+    const meant = this.all().filter(({ spec }) => spec.engine === engine)
     const { kill_after_s: killAfterS = 0 } = this.#deps.engines.find(engine)?.stop ?? {}
     await this.#stopMany(meant, false, this.#deps.limits.drainMs + killAfterS * 1000 + SURVIVOR_SLACK_MS)
     const survivors = meant.filter(({ spec }) => this.#replicas.has(spec.id))
@@ -104,11 +104,11 @@ export class Supervisor {
 
   /** Whether any replica of a model is here, in whatever state. */
   hasModel(modelName: string): boolean {
-    return this.#all().some(({ spec }) => spec.model_name === modelName)
+    return this.all().some(({ spec }) => spec.model_name === modelName)
   }
 
   report(): ReportedReplicaMessage[] {
-    return this.#all().map(({ spec, state, inFlight, progress, error, exit }) => ({
+    return this.all().map(({ spec, state, inFlight, progress, error, exit, memory, idleMs, outOfMemory }) => ({
       id: spec.id,
       model_name: spec.model_name,
       replica_index: spec.replica_index,
@@ -118,10 +118,13 @@ export class Supervisor {
       progress,
       error,
       exit,
+      memory,
+      idle_ms: idleMs,
+      out_of_memory: outOfMemory,
     }))
   }
 
-  #all(): WorkerReplica[] {
+  all(): WorkerReplica[] {
     return [...this.#replicas.values()]
   }
 

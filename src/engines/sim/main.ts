@@ -9,6 +9,7 @@ import { flushCompileCache, fstatSync, writeSync } from './builtins.ts'
 import { steadyClock } from './clock.ts'
 import { Engine } from './engine.ts'
 import { Loading } from './loading.ts'
+import { outOfMemoryLines } from './out-of-memory.ts'
 import { help, parseOptions, UsageError, type SimOptions } from './options.ts'
 import { createSimServer } from './server.ts'
 
@@ -19,7 +20,7 @@ start()
 
 function start(): void {
   try {
-    const options = parseOptions(process.argv.slice(2))
+    const options = parseOptions([...fromEnvironment(), ...process.argv.slice(2)])
     if (options === 'help') return say(1, help)
     serve(options)
   } catch (error) {
@@ -27,6 +28,12 @@ function start(): void {
     say(2, `sim: ${error.message} (--help lists the options)\n`)
     process.exitCode = 2
   }
+}
+
+/** How much its pretended devices have left is for who starts it to say; a flag wins, since the last one does. */
+function fromEnvironment(): string[] {
+  const above = process.env['SIM_OUT_OF_MEMORY_ABOVE']
+  return above === undefined ? [] : [`--out-of-memory-above=${above}`]
 }
 
 function serve(options: SimOptions): void {
@@ -45,6 +52,10 @@ function serve(options: SimOptions): void {
   server.listen(options.port, '127.0.0.1', () => {
     const address = server.address()
     log(`listening on http://127.0.0.1:${typeof address === 'object' ? address?.port : options.port}`)
+    if (options.memoryBytes > options.outOfMemoryAbove) {
+      say(2, outOfMemoryLines(options.memoryBytes))
+      process.exit(1)
+    }
     loading.start()
     // Killed processes never save their compile cache, and engines are often killed. Does nothing where none is set.
     flushCompileCache()

@@ -10,6 +10,7 @@ test('a port is all it needs', () => {
     parallel: 4,
     queueLimit: 256,
     memoryBytes: 0,
+    outOfMemoryAbove: Number.MAX_SAFE_INTEGER,
     contextTokens: 131_072,
     prefixCacheTokens: 65_536,
     seed: 0,
@@ -19,7 +20,8 @@ test('a port is all it needs', () => {
 
 test('every flag is read', () => {
   const flags = '--port=1 --model=m --load-ms=2 --ttft-ms=3.5 --prefill-tokens-per-s=4 --tokens-per-s=0.5 --parallel=6'
-  const more = '--queue=0 --memory-bytes=8000000000 --context=9 --prefix-cache-tokens=10 --seed=-11'
+  const more =
+    '--queue=0 --memory-bytes=8000000000 --out-of-memory-above=9000000000 --context=9 --prefix-cache-tokens=10 --seed=-11'
   const fault = '--fault={"kind":"crash","after_requests":3,"exit_code":7}'
   expect(parseOptions([...flags.split(' '), ...more.split(' '), fault])).toEqual({
     port: 1,
@@ -29,6 +31,7 @@ test('every flag is read', () => {
     parallel: 6,
     queueLimit: 0,
     memoryBytes: 8_000_000_000,
+    outOfMemoryAbove: 9_000_000_000,
     contextTokens: 9,
     prefixCacheTokens: 10,
     seed: -11,

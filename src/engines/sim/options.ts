@@ -10,6 +10,7 @@ export interface SimOptions {
   parallel: number
   queueLimit: number
   memoryBytes: number
+  outOfMemoryAbove: number
   contextTokens: number
   prefixCacheTokens: number
   seed: number
@@ -32,6 +33,7 @@ A simulated inference engine with an OpenAI-style HTTP API on 127.0.0.1.
   --parallel <n>              requests served at a time (4)
   --queue <n>                 requests that may wait; beyond, 429 (256)
   --memory-bytes <n>          memory it declares to use (0)
+  --out-of-memory-above <n>   fails to start when it declares more, as engines do whose GPU is full (never)
   --context <n>               longest prompt and answer together, in tokens (131072)
   --prefix-cache-tokens <n>   size of the simulated prefix cache (65536)
   --seed <n>                  seed of the text where a request gives none (0)
@@ -56,6 +58,12 @@ const numberFlags = {
   parallel: { default: 4, least: 1, most: 4096, whole: true },
   queue: { default: 256, least: 0, most: 65_536, whole: true },
   'memory-bytes': { default: 0, least: 0, most: Number.MAX_SAFE_INTEGER, whole: true },
+  'out-of-memory-above': {
+    default: Number.MAX_SAFE_INTEGER,
+    least: 0,
+    most: Number.MAX_SAFE_INTEGER,
+    whole: true,
+  },
   context: { default: 131_072, least: 2, most: 10_000_000, whole: true },
   'prefix-cache-tokens': { default: 65_536, least: 0, most: 10_000_000, whole: true },
   seed: { default: 0, least: -Number.MAX_SAFE_INTEGER, most: Number.MAX_SAFE_INTEGER, whole: true },
@@ -85,6 +93,7 @@ export function parseOptions(args: readonly string[]): SimOptions | 'help' {
     parallel: number('parallel'),
     queueLimit: number('queue'),
     memoryBytes: number('memory-bytes'),
+    outOfMemoryAbove: number('out-of-memory-above'),
     contextTokens: number('context'),
     prefixCacheTokens: number('prefix-cache-tokens'),
     seed: number('seed'),

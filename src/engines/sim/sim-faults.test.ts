@@ -10,6 +10,14 @@ test('a crash at the start is an exit code with a reason in the log', async () =
   expect(sim.output()).toContain('fault set: {"kind":"crash"')
 })
 
+test('an engine that declares more than there is fails to start like one whose GPU is full', async () => {
+  await using sim = spawnSim(['--port', '0', '--memory-bytes', '2097153', '--out-of-memory-above', '2097152'])
+  expect(await sim.exited).toMatchObject({ code: 1 })
+  expect(sim.output()).toContain('allocating 2.00 MiB on device 0: cudaMalloc failed: out of memory')
+  await using fitting = await startSim(['--memory-bytes', '5', '--out-of-memory-above', '5'])
+  expect((await get(`${fitting.url}/health`)).status).toBe(200)
+})
+
 test('a crash on demand answers first', async () => {
   await using sim = await startSim(instantly)
   const reply = await post(`${sim.url}/sim/fault`, { kind: 'crash', exit_code: 3 })

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { REFUSAL_HEADER } from '../../api/data-port.ts'
 import type { AppError } from '../../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { sendJson } from '../../platform/http.ts'
 import { takeTheRest } from '../../platform/proxy.ts'
 
@@ -9,7 +9,7 @@ import { takeTheRest } from '../../platform/proxy.ts'
  * asked. The connection is kept, and what is left of the request is read and thrown away, so that a gateway that is still
  * sending a long prompt learns why it was refused.
  */
-export function refuse(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+export function refuse(request: HttpRequest, response: HttpResponse, error: AppError): void {
   const headers: Record<string, string> = { [REFUSAL_HEADER]: '1' }
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)
   if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer'

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { MODEL_HEADER } from '../../api/data-port.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { HttpRequest } from '../../platform/exchange.ts'
 import { bearerToken } from '../../platform/http.ts'
 import { sameSecret } from '../../platform/secrets.ts'
 
@@ -22,7 +22,7 @@ export interface Replicas {
 }
 
 /** The ready replica that a request names, and the path at its engine. */
-export function findTarget(request: IncomingMessage, replicas: Replicas): { replica: ServedReplica; path: string } {
+export function findTarget(request: HttpRequest, replicas: Replicas): { replica: ServedReplica; path: string } {
   const { id, generation, path } = parseTarget(request)
   const replica = findReplica(replicas.find(id), id, generation)
   checkModel(request, replica)
@@ -30,17 +30,21 @@ export function findTarget(request: IncomingMessage, replicas: Replicas): { repl
   return { replica, path }
 }
 
-export function checkKey(request: IncomingMessage, dataKey: string | undefined): void {
+export function checkKey(request: HttpRequest, dataKey: string | undefined): void {
   const token = bearerToken(request)
   if (token !== undefined && dataKey !== undefined && sameSecret(token, dataKey)) return
   const text = 'The data port needs the data key of this node (Authorization: Bearer <key>), which gateways are given.'
   throw new AppError('unauthorized', token === undefined ? text : `The key is wrong. ${text}`)
 }
 
-function parseTarget(request: IncomingMessage): { id: string; generation: number; path: string } {
+function parseTarget(request: HttpRequest): { id: string; generation: number; path: string } {
   const match = /^\/replicas\/([^/]+)\/(\d{1,16})(\/.*)$/.exec(request.url ?? '')
-  if (!match) throw new AppError('not_found', 'The data port serves /replicas/<id>/<generation>/… only.')
+  if (!match) throw notServed()
   return { id: match[1]!, generation: Number(match[2]), path: match[3]! }
+}
+
+export function notServed(): AppError {
+  return new AppError('not_found', 'The data port serves /replicas/<id>/<generation>/… only.')
 }
 
 function findReplica(replica: ServedReplica | undefined, id: string, generation: number): ServedReplica {
@@ -52,7 +56,7 @@ function findReplica(replica: ServedReplica | undefined, id: string, generation:
 }
 
 /** Whoever does not say which model is meant has named the replica in full, and that is enough. */
-function checkModel(request: IncomingMessage, { key, spec }: ServedReplica): void {
+function checkModel(request: HttpRequest, { key, spec }: ServedReplica): void {
   const header = request.headers[MODEL_HEADER]
   if (header === undefined || header === encodeURIComponent(spec.model_name)) return
   let meant: string

@@ -14,6 +14,8 @@ const gpus = {
   ZE_AFFINITY_MASK: '{{devices}}',
 }
 
+const MIB = 1024 * 1024
+
 const text = ['/v1/chat/completions', '/v1/completions', '/v1/models']
 
 const inputs: EngineProfileInput[] = [
@@ -33,6 +35,9 @@ const inputs: EngineProfileInput[] = [
     ],
     model: 'none',
     ready: { http: '/health' },
+    // What its option `memory_bytes` declares it never takes, so no measurement must ever stand for it.
+    memory: 'on_demand',
+    uses: { device: 'cpu', bytes: 96 * MIB, bytes_option: 'memory_bytes' },
     serves: [...text, '/v1/embeddings'],
     parallel: 4,
   },
@@ -55,6 +60,7 @@ const inputs: EngineProfileInput[] = [
     options: 'none',
     ready: { port: true },
     memory: 'on_demand',
+    uses: { device: 'either' },
     serves: [
       ...text,
       '/v1/responses',
@@ -85,6 +91,7 @@ const inputs: EngineProfileInput[] = [
       ['--parallel', '{{parallel}}'],
     ],
     env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
+    uses: { device: 'either' },
     // Its parser knows no `--name=value`.
     options: 'pairs',
     ready: { http: '/health' },
@@ -110,6 +117,11 @@ const inputs: EngineProfileInput[] = [
     ready_within_s: 300,
     stop: { kill_after_s: 30 },
     memory: 'preallocated',
+    uses: {
+      device: 'gpu',
+      share: { option: 'gpu_memory_utilization', default: 0.9 },
+      devices_option: 'tensor_parallel_size',
+    },
     serves: [
       ...text,
       '/v1/responses',
@@ -144,6 +156,8 @@ const inputs: EngineProfileInput[] = [
     ready_within_s: 300,
     stop: { kill_after_s: 30 },
     memory: 'preallocated',
+    // Left to itself it takes 0.9 at most, and less on small cards and over several.
+    uses: { device: 'gpu', share: { option: 'mem_fraction_static', default: 0.9 }, devices_option: 'tp_size' },
     serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/v1/score', '/generate'],
     parallel: 256,
   },
@@ -164,6 +178,7 @@ const inputs: EngineProfileInput[] = [
     env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
     options: 'pairs',
     ready: { http: '/health' },
+    uses: { device: 'either' },
     serves: ['/v1/audio/transcriptions'],
   },
   {
@@ -182,6 +197,7 @@ const inputs: EngineProfileInput[] = [
     ],
     env: gpus,
     ready: { http: '/health' },
+    uses: { device: 'either' },
     serves: ['/v1/embeddings', '/embed', '/embed_sparse', '/rerank', '/predict', '/similarity', '/tokenize'],
     parallel: 512,
   },
@@ -199,6 +215,7 @@ const inputs: EngineProfileInput[] = [
     request_model: 'default_model',
     ready: { http: '/health' },
     memory: 'on_demand',
+    uses: { device: 'gpu' },
     serves: text,
     parallel: 32,
   },
@@ -238,6 +255,7 @@ const inputs: EngineProfileInput[] = [
     request_model: '{{source_name}}',
     ready: { log: '^flotilla: the model is there$' },
     ready_within_s: 600,
+    uses: { device: 'either' },
     serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/api/chat', '/api/generate', '/api/embed'],
   },
 ]

@@ -68,10 +68,40 @@ test('an option that an environment variable takes is no flag', () => {
 test('a variable whose placeholder has no value is not set at all', () => {
   const profile = aProfile({ env: { CUDA_VISIBLE_DEVICES: '{{devices}}', MIXED: 'a{{devices}}', FIXED: '1' } })
   expect(commandLine(profile, someValues()).env).toEqual({ FIXED: '1' })
-  expect(commandLine(profile, someValues({ devices: '2' })).env).toEqual({
+  expect(commandLine(profile, someValues({ devices: [2] })).env).toEqual({
     CUDA_VISIBLE_DEVICES: '2',
     MIXED: 'a2',
     FIXED: '1',
+  })
+})
+
+test('devices are those of the model’s option, else those it was given', () => {
+  const profile = aProfile({ command: ['mine', ['--gpus', '{{devices}}']], env: { DEVICES: '{{devices}}' } })
+  const lineOf = (values: Partial<LineValues>): (string | undefined)[] => {
+    const { argv, env } = commandLine(profile, someValues(values))
+    return [...argv.slice(1), env['DEVICES']]
+  }
+  expect(lineOf({ devices: [0, 3] })).toEqual(['--gpus', '0,3', '0,3'])
+  expect(lineOf({ devices: [0, 3], options: { devices: 1 } })).toEqual(['--gpus', '1', '1'])
+  expect(lineOf({ devices: [], options: { devices: '1' } })).toEqual(['--gpus', '1', '1'])
+  expect(lineOf({})).toEqual([undefined])
+})
+
+test('an empty list of devices hides all of them, in the words of each runtime', () => {
+  const profile = builtIn('llama-server')
+  const { argv, env } = commandLine(profile, someValues({ modelPath: '/m.gguf', devices: [] }))
+  expect(env).toEqual({
+    CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+    CUDA_VISIBLE_DEVICES: '-1',
+    HIP_VISIBLE_DEVICES: '-1',
+    ZE_AFFINITY_MASK: '9999',
+    GGML_VK_VISIBLE_DEVICES: '',
+  })
+  expect(argv).not.toContain('')
+  const own = aProfile({ command: ['mine', ['--gpus', '{{devices}}'], 'end'], env: { MY_DEVICES: '{{devices}}' } })
+  expect(commandLine(own, someValues({ devices: [] }))).toMatchObject({
+    argv: ['/bin/mine', 'end'],
+    env: { MY_DEVICES: '' },
   })
 })
 
@@ -129,7 +159,7 @@ describe('built-in profiles', () => {
     model: 'org/my model',
     modelPath: '/models/x',
     source: 'ollama:llama3.2:3b',
-    devices: '0,1',
+    devices: [0, 1],
     options: { context: 8192, parallel: 2 },
   }
   const gpus = {

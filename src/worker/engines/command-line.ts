@@ -2,6 +2,7 @@ import type { EngineProfile } from '../../api/engine-profile.ts'
 import type { ModelOptions } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fillIn, placeholdersIn, type PlaceholderValues } from './placeholders.ts'
+import { noDevicesIn } from './visible-devices.ts'
 
 /** What one replica gives to the command line of its engine. */
 export interface LineValues {
@@ -13,8 +14,8 @@ export interface LineValues {
   /** The model's files on this node. */
   modelPath?: string | undefined
   source?: string | null | undefined
-  /** The devices it may use, e.g. `0,1`, when the node chooses them and not the model's option. */
-  devices?: string | undefined
+  /** Indexes of the devices it may use, unless the model's option says otherwise. Undefined leaves it to the engine. */
+  devices?: readonly number[] | undefined
 }
 
 export interface CommandLine {
@@ -80,7 +81,7 @@ function valuesOf(profile: EngineProfile, given: LineValues): Map<string, string
   set('model_path', modelPath)
   set('source', source)
   set('source_name', sourceName(source))
-  set('devices', devices)
+  if (options['devices'] === undefined) set('devices', devices?.join(','))
   const total = Number(options['context']) * Number(options['parallel'] ?? profile.parallel)
   if (Number.isSafeInteger(total)) set('context_total', total)
   return values
@@ -105,6 +106,8 @@ function fillInShellLine(profile: EngineProfile, values: Map<string, string>, wh
 /** A plain argument must have its values; a group is left out when one has none. */
 function argumentsOf(argument: string | string[], values: PlaceholderValues, who: Who): string[] {
   if (typeof argument === 'string') return [needed(argument, values, who)]
+  // What names devices has nothing to say when there are none to name.
+  if (values.get('devices') === '' && argument.some(namesDevices)) return []
   const filled = argument.map((part) => fillIn(part, values))
   if (filled.some(({ missing }) => missing !== undefined)) return []
   return filled.flatMap((part) => (part.missing === undefined ? [part.text] : []))
@@ -138,12 +141,18 @@ function flagsOf(profile: EngineProfile, options: ModelOptions, shellLine: strin
   return flags
 }
 
-/** A variable whose placeholder has no value is not set at all: an empty CUDA_VISIBLE_DEVICES would hide every device. */
+function namesDevices(text: string): boolean {
+  return placeholdersIn(text).includes('devices')
+}
+
+/** A variable whose placeholder has no value is not set at all. With no devices it says so in its runtime's own way. */
 function environmentOf(env: EngineProfile['env'], values: PlaceholderValues): Record<string, string> {
   const set: Record<string, string> = {}
   for (const [name, text] of Object.entries(env)) {
     const filled = fillIn(text, values)
-    if (filled.missing === undefined) set[name] = filled.text
+    if (filled.missing !== undefined) continue
+    const isNone = values.get('devices') === '' && namesDevices(text)
+    set[name] = isNone ? noDevicesIn(name) : filled.text
   }
   return set
 }

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import type { ReportedEngineMessage } from '../../api/bus/messages.ts'
-import type { EngineProfile } from '../../api/engine-profile.ts'
+import { engineMemory, engineUses, type EngineProfile } from '../../api/engine-profile.ts'
 import { programOf } from './find-program.ts'
 import type { InstalledEngine } from './installed.ts'
 import type { KnownEngine } from './profiles.ts'
@@ -29,6 +29,8 @@ export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
     ...stateOf(facts),
     version: installed?.version ?? null,
     serves: known?.profile?.serves ?? [],
+    memory: known?.profile?.memory ?? engineMemory.enum.on_load,
+    uses: known?.profile?.uses ?? engineUses.parse({}),
     operation: operation ? { ...operation, stopped: [...operation.stopped] } : null,
   }
 }

@@ -24,6 +24,23 @@ test('sim and command are always there; the others when their program is', () =>
   expect(reportOf(engines, 'ollama').reason).toContain('The program "ollama" is not in PATH.')
 })
 
+test('what an engine takes of a node is reported, also while its program is missing', () => {
+  const node = aNode()
+  node.profile('broken', 'parallel: no\n')
+  const engines = node.open()
+  expect(reportOf(engines, 'vllm')).toMatchObject({
+    memory: 'preallocated',
+    uses: {
+      device: 'gpu',
+      share: { option: 'gpu_memory_utilization', default: 0.9 },
+      devices_option: 'tensor_parallel_size',
+    },
+  })
+  const sim = { memory: 'on_demand', uses: { device: 'cpu', bytes: 96 * 1024 ** 2, bytes_option: 'memory_bytes' } }
+  expect(reportOf(engines, 'sim')).toMatchObject(sim)
+  expect(reportOf(engines, 'broken')).toMatchObject({ memory: 'on_load', uses: { device: 'either' } })
+})
+
 test('a program that is a folder, or may not be run, is not there', () => {
   const node = aNode()
   mkdirSync(join(node.bin, 'vllm'))

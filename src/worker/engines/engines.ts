@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import { Arrivals } from './arrivals.ts'
+import { builtInProfiles } from './built-in.ts'
 import { deleteEngine, installEngine, upgradeEngine, type ChangeDeps } from './change-engine.ts'
 import { describeEngine } from './describe-engine.ts'
 import { Installed } from './installed.ts'
@@ -26,6 +27,8 @@ export interface EnginesOptions {
   folder: string
   /** Where users put profiles of their own, as YAML. */
   profilesFolder: string
+  /** The engines that this node knows without any. */
+  builtIn?: readonly EngineProfile[]
   fetchArchive: FetchArchive
   stopReplicas: ChangeDeps['stopReplicas']
   clock: Clock
@@ -65,6 +68,7 @@ export class Engines {
   private constructor({
     folder,
     profilesFolder,
+    builtIn = builtInProfiles,
     fetchArchive,
     stopReplicas,
     clock,
@@ -73,7 +77,7 @@ export class Engines {
     env,
   }: EnginesOptions) {
     this.#clock = clock
-    this.#profiles = new Profiles(profilesFolder)
+    this.#profiles = new Profiles(profilesFolder, builtIn)
     this.#installed = new Installed(folder, log)
     this.#programs = new Programs(this.#installed, env['PATH'])
     this.#operations = new Operations(clock, log, onChange)

@@ -1,5 +1,4 @@
 import type { EngineProfile } from '../../api/engine-profile.ts'
-import { builtInProfiles } from './built-in.ts'
 import { readUserProfiles, signatureOf } from './user-profiles.ts'
 
 /** A name of an engine that this node has heard of. A broken one shadows a built-in one: its author wanted another. */
@@ -11,11 +10,13 @@ export type KnownEngine = { source: 'built-in' | 'user' } & (
 /** The profiles of a node: those built in, and those that users put into a folder. */
 export class Profiles {
   readonly #folder: string
+  readonly #builtIn: readonly EngineProfile[]
   #signature: string | undefined
   #known = new Map<string, KnownEngine>()
 
-  constructor(folder: string) {
+  constructor(folder: string, builtIn: readonly EngineProfile[]) {
     this.#folder = folder
+    this.#builtIn = builtIn
     this.refresh()
   }
 
@@ -34,7 +35,7 @@ export class Profiles {
     this.#signature = signature
     const { profiles, broken } = readUserProfiles(this.#folder)
     this.#known = new Map()
-    for (const profile of builtInProfiles) this.#known.set(profile.name, { source: 'built-in', profile })
+    for (const profile of this.#builtIn) this.#known.set(profile.name, { source: 'built-in', profile })
     for (const profile of profiles) this.#known.set(profile.name, { source: 'user', profile })
     for (const { name, reason } of broken) this.#known.set(name, { source: 'user', broken: reason })
     return true

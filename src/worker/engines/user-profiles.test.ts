@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { tempFolder } from '../../testing/temp-folder.ts'
+import { builtInProfiles } from './built-in.ts'
 import { Profiles } from './profiles.ts'
 import { readUserProfiles } from './user-profiles.ts'
 
@@ -20,6 +21,20 @@ function brokenIn(text: string): { name: string; reason: string } {
   expect(broken).toHaveLength(1)
   return broken[0]!
 }
+
+test('what an engine takes of a node is part of its profile', () => {
+  const uses =
+    'uses: { device: gpu, share: { option: fraction, default: 0.5 }, devices_option: tp }\nmemory: preallocated\n'
+  const { profiles } = readUserProfiles(aFolder({ 'a.yaml': good + uses, 'b.yaml': good.replace('mine', 'plain') }))
+  expect(profiles).toMatchObject([
+    {
+      memory: 'preallocated',
+      uses: { device: 'gpu', share: { option: 'fraction', default: 0.5 }, devices_option: 'tp' },
+    },
+    { memory: 'on_load', uses: { device: 'either' } },
+  ])
+  expect(brokenIn(`${good}uses: { device: tpu }\n`).reason).toContain('uses.device')
+})
 
 test('a file is one profile or a list of them; other files are left alone', () => {
   const list =
@@ -117,7 +132,7 @@ test('more files than are read is told', () => {
 
 test('a profile with the name of a built-in one replaces it, and a broken one hides it', () => {
   const folder = aFolder({ 'vllm.yaml': good.replace('mine', 'vllm'), 'ollama.yaml': 'name: ollama\ncommand: []\n' })
-  const profiles = new Profiles(folder)
+  const profiles = new Profiles(folder, builtInProfiles)
   expect(profiles.get('vllm')).toMatchObject({
     source: 'user',
     profile: { command: ['mine-server', '--port', '{{port}}'] },
@@ -128,7 +143,7 @@ test('a profile with the name of a built-in one replaces it, and a broken one hi
 
 test('a changed, new or deleted file is noticed at the next look', () => {
   const folder = aFolder({ 'a.yaml': good })
-  const profiles = new Profiles(folder)
+  const profiles = new Profiles(folder, builtInProfiles)
   expect(profiles.refresh()).toBe(false)
   writeFileSync(join(folder, 'a.yaml'), `${good}parallel: 12\n`)
   expect(profiles.refresh()).toBe(true)

@@ -5,7 +5,7 @@ import { describeRan } from './tools.ts'
 import { wholeNumber } from './whole-number.ts'
 
 /** Under WSL the tool lies outside the PATH of services. */
-const NVIDIA_SMI = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi']
+export const NVIDIA_SMI = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi']
 const QUERY = ['--query-gpu=index,uuid,name,memory.total,memory.used,memory.free', '--format=csv,noheader,nounits']
 const MIB = 1024 * 1024
 

@@ -36,6 +36,25 @@ export async function membersOf(
   return [...members, ...marked.map((pid) => others.get(pid)!)]
 }
 
+/**
+ * The living processes of many engines in one go, by the number of each engine's first process: those of its group and
+ * its session. Undefined when that cannot be told.
+ */
+export async function membersOfEach(leaders: ReadonlySet<number>): Promise<Map<number, number[]> | undefined> {
+  const pids = listPids()
+  if (!pids) return undefined
+  const members = new Map([...leaders].map((leader) => [leader, [] as number[]]))
+  for (const [index, pid] of pids.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
+    const look = lookAt(pid)
+    if (look === 'unknown') return undefined
+    if (look === 'none' || look.isZombie) continue
+    const own = members.get(look.session ?? -1) ?? members.get(look.group ?? -1)
+    own?.push(pid)
+  }
+  return members
+}
+
 /** Every process there is but the system's first and ourselves: neither is ever part of an engine. */
 export function listPids(): number[] | undefined {
   try {
