@@ -21,6 +21,7 @@ async function aCluster() {
     const guard = { keys: table, clock: systemClock, adminKeyHash }
     const inference: Rooms['inference'] = {
       guard,
+      metrics: { text: () => 'flotilla_routing_table_stale 0\n' },
       handler(request, response, caller) {
         if (request.url?.startsWith('/v1/break')) throw new Error('broken inside')
         sendJson(response, 200, caller)
@@ -145,4 +146,29 @@ test('while it starts it says so, and shows its page', async () => {
   })
   expect((await fetch(`${url}/`)).status).toBe(200)
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
+})
+
+describe('metrics', () => {
+  const through = (url: string, headers: Record<string, string>) => fetch(`${url}/metrics`, { headers })
+  /** As a reverse proxy on this machine would pass on somebody from elsewhere. */
+  const fromElsewhere = { 'x-forwarded-for': '203.0.113.9' }
+
+  test('are for programs on this machine, and elsewhere for who holds a key for admins', async () => {
+    const { frontend, gateway, tell, create } = await aCluster()
+    const { key: reader } = await create()
+    const { key: admin } = await create({ scopes: ['admin'] })
+    await tell()
+    for (const url of [frontend, gateway]) {
+      const local = await through(url, {})
+      expect(local.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+      expect(await local.text()).toBe('flotilla_routing_table_stale 0\n')
+      const asked = (key?: string) =>
+        through(url, { ...fromElsewhere, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) })
+      expect((await asked()).status).toBe(401)
+      const refused = await asked(reader)
+      expect(refused.status).toBe(403)
+      expect(await refused.text()).toContain('flotilla keys create --name prometheus --scope admin')
+      expect((await asked(admin)).status).toBe(200)
+    }
+  })
 })

@@ -1,22 +1,26 @@
 import { readFileSync } from 'node:fs'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { sendApiError } from './gateway/api-errors.ts'
-import { allowInference, type Caller, type GuardDeps } from './gateway/guard.ts'
+import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gateway/guard.ts'
 import { AppError } from './platform/errors.ts'
+import type { ExchangeHandler, HttpRequest, HttpResponse } from './platform/exchange.ts'
 import { sendHealth, type Check } from './platform/health.ts'
-import { pathOf, type Handler, type UpgradeHandler } from './platform/http.ts'
+import { pathOf, type Handler } from './platform/http.ts'
+import type { Metrics } from './platform/metrics.ts'
 import { projectFolder } from './platform/version.ts'
 
 /** A handler that is told who asks. */
-export type InferenceHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  caller: Caller,
-) => Promise<void> | void
+export type InferenceHandler = (request: HttpRequest, response: HttpResponse, caller: Caller) => Promise<void> | void
+
+export interface InferenceRoom {
+  handler: InferenceHandler
+  guard: GuardDeps
+  metrics: Pick<Metrics, 'text'>
+}
 
 export interface Rooms {
-  inference?: { handler: InferenceHandler; guard: GuardDeps }
+  inference?: InferenceRoom
   /** Missing where there is no control plane: in a gateway on its own. */
   admin?: Handler
   checks: Record<string, Check>
@@ -26,10 +30,12 @@ export interface Rooms {
 
 /** The one HTTP listener of a frontend: every request comes in here and is shown to the right room. */
 export function frontDoor({ inference, admin, checks, notes }: Rooms): Handler {
+  const infer = inference && inferenceDoor(inference)
   return (request, response) => {
     const path = pathOf(request)
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
-    if (path.startsWith('/v1/') && inference) return letIn(inference, request, response)
+    if (path === '/metrics' && inference) return sendMetrics(inference, request, response)
+    if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
     // The page shows what the admin API says, so it is of no use without one.
     const page = admin || !inference ? pages.get(path) : undefined
@@ -40,8 +46,25 @@ export function frontDoor({ inference, admin, checks, notes }: Rooms): Handler {
   }
 }
 
-/** For those who want to speak WebSocket before anybody is there. */
-export const refuseUpgrade: UpgradeHandler = () => {
+/** What every path of the OpenAI API begins with. */
+export const INFERENCE_PREFIX = '/v1/'
+
+/** The way into one room, for requests that are known to be for it. */
+export function inferenceDoor({ handler, guard }: Omit<InferenceRoom, 'metrics'>): ExchangeHandler {
+  return (request, response) => {
+    let caller: Caller
+    try {
+      caller = allowInference(request, guard)
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown
+      return sendApiError(request, response, thrown)
+    }
+    return handler(request, response, caller)
+  }
+}
+
+/** For those who come before anybody is there: requests, and wishes to speak WebSocket. */
+export function refuseEarly(): void {
   throw starting()
 }
 
@@ -49,19 +72,14 @@ function starting(): AppError {
   return new AppError('unavailable', 'Flotilla is starting. Try again in a moment.', { retryAfterS: 1 })
 }
 
-function letIn(
-  { handler, guard }: NonNullable<Rooms['inference']>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> | void {
-  let caller: Caller
-  try {
-    caller = allowInference(request, guard)
-  } catch (thrown) {
-    if (!(thrown instanceof AppError)) throw thrown
-    return sendApiError(request, response, thrown)
-  }
-  return handler(request, response, caller)
+function sendMetrics({ guard, metrics }: InferenceRoom, request: HttpRequest, response: ServerResponse): void {
+  allowMetrics(request, guard)
+  const text = metrics.text()
+  response.writeHead(200, {
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
 }
 
 interface Page {

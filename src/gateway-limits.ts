@@ -7,6 +7,7 @@ export interface GatewayLimits {
   http: Partial<HttpLimits>
   read: Partial<ReadLimits>
   waitingRoom: Partial<WaitingRoomLimits>
+  modelLoadWaitMs: number
 }
 
 /** What a gateway takes from its clients, as the options say. */
@@ -20,5 +21,6 @@ export function gatewayLimits(config: Config): GatewayLimits {
       waitingPerModel: config.max_waiting_per_model,
       waitMs: config.max_wait_s * 1000,
     },
+    modelLoadWaitMs: config.model_load_wait === 0 ? Number.POSITIVE_INFINITY : config.model_load_wait * 1000,
   }
 }

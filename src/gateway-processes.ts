@@ -6,7 +6,7 @@ import { announceGateway, END, gatewayBanner, slotEnvironment, type FromChild } 
 import type { Address } from './platform/address.ts'
 import { systemClock as clock, type Clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
-import { listenError } from './platform/http.ts'
+import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 
@@ -30,7 +30,7 @@ export function runGatewayProcesses(config: Config): Promise<number> {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
     const main = fileURLToPath(new URL(`./main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
-    cluster.setupPrimary({ exec: main, args: process.argv.slice(2) })
+    cluster.setupPrimary({ exec: main, args: process.argv.slice(2), execArgv: [...process.execArgv, ...FLAGS] })
     const { promise: over, resolve: end } = Promise.withResolvers<Ending>()
     const port = await freePortFor(config.listen)
     const fork = (number: number): Worker => cluster.fork(slotEnvironment({ number, port }))
@@ -45,6 +45,12 @@ export function runGatewayProcesses(config: Config): Promise<number> {
     return { over, banner: gatewayBanner(url, folder.path, config.processes) }
   })
 }
+
+/**
+ * Whoever wants several processes wants speed. Most of what a request makes is garbage by the time that its answer has
+ * ended, if there is room to wait for that: measured, 8 MB instead of 1 save a tenth of this process's time.
+ */
+const FLAGS = ['--max-semi-space-size=8']
 
 /** Taken for a moment for ourselves alone: sharing it with another program by mistake would go unnoticed. */
 async function freePortFor(listen: Address): Promise<number> {

@@ -5,7 +5,7 @@ import type { BusAddress } from './bus/connect.ts'
 import { MovingBus } from './bus/moving-bus.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import type { Config } from './config/options.ts'
-import { frontDoor, refuseUpgrade } from './front-door.ts'
+import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly, type InferenceRoom } from './front-door.ts'
 import { askFrontends, stayAdmitted } from './gateway/admission.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
@@ -25,7 +25,8 @@ import { AnyFrontend } from './platform/any-frontend.ts'
 import { sleep, systemClock as clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { AppError } from './platform/errors.ts'
-import { pathOf, startHttpServer, type Handler } from './platform/http.ts'
+import type { ExchangeHandler } from './platform/exchange.ts'
+import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
@@ -67,7 +68,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const gatewayId = gatewayIdOf(publicKeyOf(seed))
 
   let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
-  let onUpgrade = refuseUpgrade
+  let infer: ExchangeHandler = refuseEarly
+  let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const server = await startHttpServer({
     limits: limits.http,
@@ -76,6 +78,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     purpose: 'the API',
     flag: '--listen',
     handler: (request, response) => handler(request, response),
+    wire: { prefix: INFERENCE_PREFIX, handler: (request, response) => infer(request, response) },
     onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
@@ -87,7 +90,9 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const exposeNode = config.expose_node_header
   const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, limits })
   life.own('gateway', () => gateway.dispose())
-  handler = gatewayDoor(config, gateway, () => bus.isConnected())
+  const inference = { handler: gateway.handler, guard: { keys: gateway.keys, clock }, metrics: gateway.metrics }
+  infer = inferenceDoor(inference)
+  handler = gatewayDoor(config, inference, gateway, () => bus.isConnected())
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, { keys: gateway.keys, clock }))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
 
@@ -123,9 +128,9 @@ async function placeOf(config: Config, seed: string, log: Logger): Promise<Place
 }
 
 /** What is not as it should be is told, and is no reason to send the traffic elsewhere as long as there is a table. */
-function gatewayDoor({ url }: Config, gateway: Gateway, isConnected: () => boolean): Handler {
+function gatewayDoor({ url }: Config, inference: InferenceRoom, gateway: Gateway, isConnected: () => boolean): Handler {
   const door = frontDoor({
-    inference: { handler: gateway.handler, guard: { keys: gateway.keys, clock } },
+    inference,
     checks: { gateway: () => gateway.problem() },
     notes: { table: () => gateway.note(), bus: () => (isConnected() ? undefined : 'not connected') },
   })

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errorTable, type AppError } from '../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { pathOf, sendError } from '../platform/http.ts'
 
 /** Both kinds of clients read errors in their own shape only, so each gets its own. */
@@ -10,7 +10,7 @@ export function apiStyle(path: string): ApiStyle {
 }
 
 /** An error of ours, as the API that was asked has them. */
-export function sendApiError(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+export function sendApiError(request: HttpRequest, response: HttpResponse, error: AppError): void {
   sendError(response, error, errorBody(apiStyle(pathOf(request)), error))
 }
 
@@ -22,9 +22,9 @@ export function errorEvent(style: ApiStyle, error: AppError): string {
 
 function errorBody(style: ApiStyle, error: AppError): object {
   if (style === 'openai') return error.toBody()
-  const { code, message, status, details } = error
+  const { code, message, status, details, beside } = error
   const type = ANTHROPIC_TYPES[status] ?? (status >= 500 ? 'api_error' : errorTable[code].type)
-  return { type: 'error', error: { type, message, code, ...details } }
+  return { type: 'error', error: { type, message, code, ...details }, ...beside }
 }
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

@@ -7,7 +7,10 @@ const FEW_CANDIDATES = 8
 /** For requests that did not go well at once. */
 const MOST_CANDIDATES = 50
 
-/** Writes down among which replicas `chosen` was chosen, before it is counted: the loads are those that decided. */
+/**
+ * Writes down among which replicas `chosen` was chosen, before it is counted: the loads are those that decided. Of a
+ * request that is not sampled and goes well at once only the chosen one is noted.
+ */
 export function noteCandidates(
   decision: Decision,
   chosen: LiveRoute,
@@ -15,7 +18,8 @@ export function noteCandidates(
   liveness: Pick<Liveness, 'whyOut'>,
 ): void {
   const isFirst = decision.candidates.length === 0
-  const ranked = table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)
+  const hasChosenOnly = isFirst && !decision.isSampled
+  const ranked = hasChosenOnly ? [] : table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)
   if (isFirst) decision.candidateCount = table.routesOf(chosen.modelName).length
   const { candidates } = decision
   const note = (route: LiveRoute): void => {

@@ -17,10 +17,12 @@ function aDecision(requestId: string, fields: Partial<Decision> = {}): Decision 
     model: 'm',
     policy: 'least_loaded',
     keyId: null,
+    isSampled: true,
     candidates: [],
     candidateCount: 0,
-    tries: [{ route: aRoute(0), outcome: 'served', status: 200, error: null, ms: 3 }],
+    tries: [{ route: aRoute(0), outcome: 'served', status: 200, error: null, ms: 3, mayHaveReached: true }],
     queuedMs: 0,
+    loadWaitMs: 0,
     status: 200,
     endedMs: 1004,
     ...fields,
@@ -67,9 +69,10 @@ test('a record has the shape that was agreed, the tried ones first, and no secre
     return { route: aRoute(i), here: i, elsewhere: 0, lastUsedMs: i === 0 ? undefined : 990.4, leftOut: null }
   })
   const tries = [2, 1].map((i) => {
-    return { route: aRoute(i), outcome: i === 1 ? 'served' : 'refused', status: 200, error: null, ms: 1.6 } as const
+    const outcome = i === 1 ? 'served' : 'refused'
+    return { route: aRoute(i), outcome, status: 200, error: null, ms: 1.6, mayHaveReached: i === 1 } as const
   })
-  decisions.keep(aDecision('id', { candidates, candidateCount: 3, tries }))
+  decisions.keep(aDecision('id', { candidates, candidateCount: 3, tries, loadWaitMs: 12.4 }))
   const record = decisionRecord.parse(decisions.find('id'))
   expect(record.candidates.map((candidate) => candidate.replica_id)).toEqual(['r2', 'r1', 'r0'])
   expect(record.candidates[1]).toEqual({
@@ -81,6 +84,6 @@ test('a record has the shape that was agreed, the tried ones first, and no secre
     available_vram: 5,
     left_out: null,
   })
-  expect(record).toMatchObject({ gateway: 'g', duration_ms: 4, candidate_count: 3 })
+  expect(record).toMatchObject({ gateway: 'g', duration_ms: 4, candidate_count: 3, load_wait_ms: 12 })
   expect(JSON.stringify(record)).not.toContain('secret')
 })

@@ -10,10 +10,13 @@ export interface Decision {
   model: string | null
   policy: DecisionRecord['policy']
   keyId: string | null
+  /** Whether all candidates are noted, and not only those that it was sent to. */
+  isSampled: boolean
   candidates: Candidate[]
   candidateCount: number
   tries: Try[]
   queuedMs: number
+  loadWaitMs: number
   status: number
   endedMs: number
 }
@@ -32,11 +35,15 @@ export interface Try {
   status: number | null
   error: string | null
   ms: number
+  /** Whether an engine may have had the request, or some of it. */
+  mayHaveReached: boolean
 }
 
 /** A few megabytes at most, and minutes of a gateway that is not under attack. */
 const MOST_ORDINARY = 10_000
 const MOST_NOTABLE = 2000
+/** Nobody looks at more; to rank and hold the candidates of each of thousands a second takes longer than to serve them. */
+const MOST_SAMPLED_PER_S = 100
 
 /**
  * The last decisions, for whoever asks why. What failed or took more than one try has room of its own, so that thousands
@@ -48,9 +55,20 @@ export class Decisions {
   readonly #ordinary = new Ring(MOST_ORDINARY)
   readonly #notable = new Ring(MOST_NOTABLE)
   readonly #byRequestId = new Map<string, Decision>()
+  #second = 0
+  #sampled = 0
 
   constructor(gateway: string) {
     this.#gateway = gateway
+  }
+
+  /** Whether all about a request that comes now is written down: always, until there are many a second. */
+  isSampled(nowMs: number): boolean {
+    const second = Math.floor(nowMs / 1000)
+    if (second !== this.#second) this.#sampled = 0
+    this.#second = second
+    this.#sampled += 1
+    return this.#sampled <= MOST_SAMPLED_PER_S
   }
 
   keep(decision: Decision): void {
@@ -122,6 +140,7 @@ function toRecord(decision: Decision, gateway: string): DecisionRecord {
       ms: Math.round(ms),
     })),
     queued_ms: Math.round(decision.queuedMs),
+    load_wait_ms: Math.round(decision.loadWaitMs),
     status: decision.status,
     duration_ms: Math.round(decision.endedMs - atMs),
   }

@@ -172,19 +172,6 @@ describe('mistakes', () => {
     expect((await errorOf(response)).message).toContain(message)
   })
 
-  test.each([
-    ['ready', 'has no ready replica at this moment', '2'],
-    ['starting', 'it is starting', '2'],
-    ['failed', 'could not be started', '30'],
-    ['stopped', 'none is asked for', '30'],
-  ] as const)('a model without a replica that is %s: 503 with its state', async (state, message, retryAfter) => {
-    const { ask } = await aGateway([answer('{}')], { models: [aRoutedModel({ name: 'cold', state })] })
-    const response = await ask({ model: 'cold' })
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, retryAfter])
-    expect(await errorOf(response)).toMatchObject({ code: 'model_not_ready', state, param: 'model' })
-    expect(await (await ask({ model: 'cold' })).text()).toContain(message)
-  })
-
   test('before the first routing table it says so instead of "unknown model"', async () => {
     const api = inferenceApi({ table: new LiveTable(), clock: systemClock, log: silentLogger })
     const url = await serve((request, response) => api(request, response, anyone))

@@ -69,10 +69,10 @@ const LAN = '10.0.0.7'
 
 describe('a key is good from anywhere', () => {
   test.each<[string, string, object]>([
-    ['the admin key', ADMIN, { keyId: 'admin', models: null }],
+    ['the admin key', ADMIN, { keyId: 'admin', models: null, isAdmin: true }],
     ['a key for inference', 'fk_plain', { keyId: 'fk_plain', models: null }],
-    ['a key for the admin API', 'fk_boss', { keyId: 'fk_boss', models: null }],
-    ['a key for both', 'fk_both', { keyId: 'fk_both', models: null }],
+    ['a key for the admin API', 'fk_boss', { keyId: 'fk_boss', models: null, isAdmin: true }],
+    ['a key for both', 'fk_both', { keyId: 'fk_both', models: null, isAdmin: true }],
     ['a key for some models, which are told', 'fk_some', { keyId: 'fk_some', models: ['m', 'größe'] }],
     ['a key that has not expired yet', 'fk_later', { keyId: 'fk_later', models: null }],
   ])('%s', async (_, key, caller) => {

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
+import type { HttpRequest } from '../platform/exchange.ts'
 import { hashSecret, sameHash } from '../platform/secrets.ts'
 import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../platform/shown-key.ts'
 
@@ -12,6 +12,8 @@ export interface Caller {
   keyId: string | null
   /** Names of the models it may ask; null is all. */
   models: readonly string[] | null
+  /** Holds the admin key or one like it. */
+  isAdmin?: true
 }
 
 export interface GuardDeps {
@@ -31,7 +33,7 @@ const ADMIN_KEY_ID = 'admin'
  * insist on some key, so a program on this machine may also show any other text. Nothing here waits, and no text that is
  * thrown holds any of the key.
  */
-export function allowInference(request: IncomingMessage, deps: GuardDeps): Caller {
+export function allowInference(request: HttpRequest, deps: GuardDeps): Caller {
   refuseKeyInUrl(request)
   const key = shownKey(request)
   const refusal = whyNotWithoutKey(request)
@@ -44,12 +46,22 @@ export function allowInference(request: IncomingMessage, deps: GuardDeps): Calle
   throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
 }
 
+/** Figures tell which models there are and how they are used: for admins, and programs on this machine. */
+export function allowMetrics(request: HttpRequest, deps: GuardDeps): void {
+  const { keyId, isAdmin } = allowInference(request, deps)
+  if (keyId === null || isAdmin) return
+  const text =
+    'Metrics need a key with the scope admin: flotilla keys create --name prometheus --scope admin makes one.'
+  throw new AppError('forbidden', text)
+}
+
 const HOW_TO_GET_ONE =
   'Send Authorization: Bearer <key>; flotilla keys create --name <name> makes one on the machine of the frontend.'
 
 /** Who has the key, or why it is not known. Looking up a hash gives away no more than hashes, which open nothing. */
 function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Caller | AppError {
-  if (adminKeyHash !== undefined && sameHash(hash, adminKeyHash)) return { keyId: ADMIN_KEY_ID, models: null }
+  if (adminKeyHash !== undefined && sameHash(hash, adminKeyHash))
+    return { keyId: ADMIN_KEY_ID, models: null, isAdmin: true }
   const known = keys.keyByHash(hash)
   if (!known && !keys.hasSnapshot()) {
     const text = 'This gateway has not yet heard from the control plane which keys there are. Try again in a moment.'
@@ -65,7 +77,8 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Calle
   if (!known.scopes.some((scope) => scope === 'inference' || scope === 'admin')) {
     throw new AppError('forbidden', `This key is not for inference. ${HOW_TO_GET_ONE}`)
   }
-  return { keyId: known.id, models: known.models }
+  const isAdmin = known.scopes.includes('admin')
+  return { keyId: known.id, models: known.models, ...(isAdmin ? { isAdmin: true as const } : {}) }
 }
 
 /**
@@ -73,7 +86,7 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Calle
  * browser by a host name of its own that it points at 127.0.0.1 (DNS rebinding) or openly with an `Origin`, and anybody
  * at all through a reverse proxy that runs here.
  */
-function whyNotWithoutKey(request: IncomingMessage): string | undefined {
+function whyNotWithoutKey(request: HttpRequest): string | undefined {
   const { headers } = request
   if (!isLoopback(request.socket.remoteAddress ?? '')) return 'Inference from another machine needs a key.'
   if (timesSent(request, 'host') > 1 || (headers.host !== undefined && !namesLoopback(headers.host))) {
@@ -89,6 +102,10 @@ function whyNotWithoutKey(request: IncomingMessage): string | undefined {
 
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
+/** Clients say the same host again and again. */
+let lastHost = { host: '', isLoopback: false }
+
 function namesLoopback(host: string): boolean {
-  return isLoopback(hostAndPort(host, 80)?.host ?? '')
+  if (host !== lastHost.host) lastHost = { host, isLoopback: isLoopback(hostAndPort(host, 80)?.host ?? '') }
+  return lastHost.isLoopback
 }

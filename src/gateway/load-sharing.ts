@@ -11,6 +11,8 @@ export interface LoadSharingDeps {
     ownCounts(): Record<string, number>
     setElsewhere(counts: ReadonlyMap<string, number>): void
   }
+  /** Requests that wait for a turn, by model; all that are not 0. */
+  waiting?: () => Record<string, number>
 }
 
 /** Reports come no closer together than this: what the others know of us is at most so old, and the bus has peace. */
@@ -25,6 +27,9 @@ const GATHER_MS = 10
 const MOST_REPLICAS = 15_000
 const MOST_GATEWAYS = 1000
 
+type Load = Pick<GatewayLoadMessage, 'counts' | 'waiting'>
+const NOTHING: Load = { counts: {} }
+
 /**
  * Tells the other gateways how many requests this one has in flight, and hears it of them, so that all of them pick as if
  * they were one. Nothing here is on the way of a request: with the bus away the others' counts fade and ours go on.
@@ -33,7 +38,7 @@ export class LoadSharing {
   readonly #deps: LoadSharingDeps
   readonly #others = new Map<string, { seq: number; counts: [string, number][]; forget: () => void }>()
   #seq = 0
-  #sent = '{}'
+  #sent = JSON.stringify(NOTHING)
   #sentMs = -Infinity
   #cancelReport: (() => void) | undefined
   #cancelRepeat = (): void => {}
@@ -53,8 +58,8 @@ export class LoadSharing {
     // A clock that was set back must not silence us.
     this.#cancelReport = clock.after(Math.min(waitMs, REPORT_EVERY_MS), () => {
       this.#cancelReport = undefined
-      const counts = this.#ownCounts()
-      if (JSON.stringify(counts) !== this.#sent) this.#report(counts)
+      const load = this.#ownLoad()
+      if (JSON.stringify(load) !== this.#sent) this.#report(load)
     })
   }
 
@@ -64,19 +69,26 @@ export class LoadSharing {
     this.#disposed = true
     this.#cancelReport?.()
     this.#cancelSum?.()
-    this.#report({})
+    this.#report(NOTHING)
     for (const { forget } of this.#others.values()) forget()
   }
 
-  #report(counts: Record<string, number>): void {
+  #report(load: Load): void {
     const { bus, clock, runId } = this.#deps
     this.#cancelRepeat()
-    this.#sent = JSON.stringify(counts)
+    this.#sent = JSON.stringify(load)
     this.#sentMs = clock.nowMs()
     this.#seq += 1
     // While it is away the client would keep what is published, and tell it when it is old.
-    if (bus.isConnected()) bus.publish('gatewayLoad', { gateway: runId, seq: this.#seq, counts })
-    if (this.#sent !== '{}') this.#cancelRepeat = clock.after(REPEAT_EVERY_MS, () => this.#report(this.#ownCounts()))
+    if (bus.isConnected()) bus.publish('gatewayLoad', { gateway: runId, seq: this.#seq, ...load })
+    if (this.#sent === JSON.stringify(NOTHING)) return
+    this.#cancelRepeat = clock.after(REPEAT_EVERY_MS, () => this.#report(this.#ownLoad()))
+  }
+
+  #ownLoad(): Load {
+    const waiting = this.#deps.waiting?.() ?? {}
+    const counts = this.#ownCounts()
+    return Object.keys(waiting).length === 0 ? { counts } : { counts, waiting }
   }
 
   #ownCounts(): Record<string, number> {

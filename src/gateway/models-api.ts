@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { sendJson } from '../platform/http.ts'
 import type { Caller } from './guard.ts'
 import type { LiveTable, ServedModel } from './routing-table.ts'
@@ -9,8 +9,6 @@ type Table = Pick<LiveTable, 'hasSnapshot' | 'models' | 'model' | 'routesOf'>
 
 const PATH = '/v1/models'
 const SOON_S = 2
-/** Somebody has to do something before it can be asked. */
-const LATER_S = 30
 
 /** `/v1/models` and `/v1/models/<name>`. */
 export function isModelsPath(path: string): boolean {
@@ -19,8 +17,8 @@ export function isModelsPath(path: string): boolean {
 
 export function answerModels(
   table: Table,
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
   path: string,
   caller: Caller,
 ): void {
@@ -44,7 +42,7 @@ function nameIn(path: string): string {
   }
 }
 
-/** In OpenAI's shape, and what they do not have: whether it can be asked. */
+/** In OpenAI's shape, and what they do not have: how it is. All can be asked; those that are not ready are loaded then. */
 function viewModel(table: Table, { name, createdAtMs, engine, state }: ServedModel): object {
   const created = Math.floor(createdAtMs / 1000)
   const ready = table.routesOf(name).length
@@ -60,24 +58,6 @@ export function findModel(table: Table, name: string, caller: Caller): ServedMod
   const model = table.model(name)
   if (model) return model
   throw table.hasSnapshot() ? unknownModel(table, name, caller) : noTable()
-}
-
-/** The same, if there is a replica to ask. */
-export function findReadyModel(table: Table, name: string, caller: Caller): ServedModel {
-  const model = findModel(table, name, caller)
-  if (table.routesOf(name).length > 0) return model
-  const { state } = model
-  throw new AppError('model_not_ready', `Model "${name}" ${NOT_READY[state]}`, {
-    retryAfterS: state === 'ready' || state === 'starting' ? SOON_S : LATER_S,
-    details: { param: 'model', state },
-  })
-}
-
-const NOT_READY: Readonly<Record<ServedModel['state'], string>> = {
-  ready: 'has no ready replica at this moment. Flotilla replaces lost replicas by itself; try again.',
-  starting: 'has no ready replica yet: it is starting. GET /api/replicas shows how far it is.',
-  failed: 'has no ready replica: it could not be started. GET /api/replicas shows the error.',
-  stopped: 'has no ready replica: none is asked for. flotilla models shows its rule.',
 }
 
 function mayUse({ models }: Caller, name: string): boolean {

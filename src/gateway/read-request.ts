@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { jsonFields, type Span } from '../core/lib/json-fields.ts'
 import { AppError } from '../platform/errors.ts'
+import type { HttpRequest } from '../platform/exchange.ts'
 import { parseJson, readBody } from '../platform/http.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
 
@@ -35,10 +35,12 @@ const MOST_NAME_CHARS = 1024
 const MOST_VALUE_BYTES = 16 * 1024
 
 /** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
-export async function readRequest(request: IncomingMessage, limits: Partial<ReadLimits> = {}): Promise<ReadRequest> {
+export async function readRequest(request: HttpRequest, limits: Partial<ReadLimits> = {}): Promise<ReadRequest> {
   refuseCompressed(request)
   const body = await readBody(request, limits.mostBodyBytes ?? MOST_BODY_BYTES)
-  const fields = await fieldsOf(request, body)
+  const found = fieldsOf(request, body)
+  // Only what is long is looked through with pauses: a wait for nothing costs more than to parse a short body.
+  const fields = found instanceof Promise ? await found : found
   return {
     body,
     model: modelOf(request, fields),
@@ -48,29 +50,28 @@ export async function readRequest(request: IncomingMessage, limits: Partial<Read
 }
 
 /** The `model` of the query string. */
-export function modelInQuery(request: IncomingMessage): string | undefined {
+export function modelInQuery(request: HttpRequest): string | undefined {
   const query = (request.url ?? '').split('?', 2)[1]
   if (query === undefined) return undefined
   return checkedModel(new URLSearchParams(query).get('model') ?? undefined)
 }
 
 /** `X-Session-Id`, for a request without a body to look into. */
-export function sessionInHeader({ headers }: IncomingMessage): string | undefined {
+export function sessionInHeader({ headers }: HttpRequest): string | undefined {
   return sessionText(headers['x-session-id'])
 }
 
-function refuseCompressed({ headers }: IncomingMessage): void {
+function refuseCompressed({ headers }: HttpRequest): void {
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (coding === undefined || coding === '' || coding === 'identity') return
   const text = `Content-Encoding "${coding}" is not understood here: send the body as it is, without compression.`
   throw new AppError('unsupported_media_type', text)
 }
 
-async function fieldsOf(request: IncomingMessage, body: Buffer): Promise<Fields> {
+function fieldsOf(request: HttpRequest, body: Buffer): Fields | Promise<Fields> {
   const type = request.headers['content-type'] ?? ''
   if (/^\s*multipart\//i.test(type)) {
-    const found = await withPauses(formFields(body, boundaryOf(type), ['model', 'stream', 'user']))
-    return Object.fromEntries(found)
+    return withPauses(formFields(body, boundaryOf(type), ['model', 'stream', 'user'])).then(Object.fromEntries<string>)
   }
   // Clients are careless with types, so whatever may be JSON is taken for it.
   if (isJsonType(type) || startsAsObject(body)) return jsonFieldsOf(body)
@@ -88,7 +89,7 @@ function startsAsObject(body: Buffer): boolean {
   return /^(?:\u00ef\u00bb\u00bf)?\s*\{/.test(body.toString('latin1', 0, 100))
 }
 
-async function jsonFieldsOf(body: Buffer): Promise<Fields> {
+function jsonFieldsOf(body: Buffer): Fields | Promise<Fields> {
   if (body.length > MOST_PARSED_BYTES) return longJsonFieldsOf(body)
   const parsed = parseJson(body)
   return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {}
@@ -131,7 +132,7 @@ async function withPauses<T>(scan: Generator<void, T>): Promise<T> {
   }
 }
 
-function modelOf(request: IncomingMessage, fields: Fields): string {
+function modelOf(request: HttpRequest, fields: Fields): string {
   const model = checkedModel(fields.model) ?? modelInQuery(request)
   if (model === undefined) throw missing('The request does not say which model it is for.')
   return model
@@ -154,7 +155,7 @@ function isTrue(value: unknown): boolean {
   return value === true || value === 'true' || value === '1'
 }
 
-function sessionOf(request: IncomingMessage, { user, metadata }: Fields): string | undefined {
+function sessionOf(request: HttpRequest, { user, metadata }: Fields): string | undefined {
   const userId =
     typeof metadata === 'object' && metadata !== null && 'user_id' in metadata ? metadata.user_id : undefined
   return sessionInHeader(request) ?? sessionText(user) ?? sessionText(userId)

@@ -8,8 +8,17 @@ export interface ReplicaAt extends Address {
   headers: { host: string; authorization: string; [MODEL_HEADER]: string }
 }
 
+/** A route never changes: what is new in the table is a new one. */
+const known = new WeakMap<LiveRoute, ReplicaAt>()
+
 /** Where a replica is reached, and what its node's data port asks of us. Undefined when the node's address is none. */
-export function replicaAt({ replicaId, generation, modelName, address, dataKey }: LiveRoute): ReplicaAt | undefined {
+export function replicaAt(route: LiveRoute): ReplicaAt | undefined {
+  const found = known.get(route) ?? find(route)
+  if (found) known.set(route, found)
+  return found
+}
+
+function find({ replicaId, generation, modelName, address, dataKey }: LiveRoute): ReplicaAt | undefined {
   const at = hostAndPort(address)
   if (!at) return undefined
   return {

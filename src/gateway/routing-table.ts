@@ -23,6 +23,11 @@ export interface ServedModel {
   state: RoutedModelMessage['state']
 }
 
+/** What tells one run of a replica from all others. */
+export function routeKey({ replicaId, generation }: Pick<LiveRoute, 'replicaId' | 'generation'>): string {
+  return `${generation} ${replicaId}`
+}
+
 /** That a node was heard longer ago than this is of no use to anybody; it is forgotten, so that gone nodes do not pile up. */
 const HEARD_KEPT_MS = 5 * 60_000
 
@@ -35,6 +40,7 @@ export class LiveTable {
   readonly #routes = new LiveRoutes<LiveRoute>()
   /** The one heard longest ago comes first. */
   readonly #heard = new Map<string, number>()
+  readonly #onChange = new Set<() => void>()
 
   hasSnapshot(): boolean {
     return this.#feed !== undefined
@@ -99,6 +105,12 @@ export class LiveTable {
     return this.#heard.get(nodeId)
   }
 
+  /** Calls back after each change of models or routes; the returned function ends that. */
+  onChange(callback: () => void): () => void {
+    this.#onChange.add(callback)
+    return () => void this.#onChange.delete(callback)
+  }
+
   /** What `replace` would need to make this table again. */
   snapshot(): RoutingSnapshotMessage | undefined {
     if (this.#feed === undefined) return undefined
@@ -119,6 +131,7 @@ export class LiveTable {
     this.#setModels(snapshot.models)
     this.#setKeys(snapshot.keys)
     this.#routes.replace(snapshot.routes.map(toRoute))
+    this.#changed()
   }
 
   /** False when a delta was missed or another leader speaks: a new snapshot is needed. */
@@ -139,7 +152,12 @@ export class LiveTable {
     if (delta.keys) this.#setKeys(delta.keys)
     for (const route of delta.set) this.#routes.set(toRoute(route))
     for (const id of delta.removed) this.#routes.remove(id)
+    this.#changed()
     return true
+  }
+
+  #changed(): void {
+    for (const callback of this.#onChange) callback()
   }
 
   #setModels(models: readonly RoutedModelMessage[]): void {

@@ -6,6 +6,7 @@ import { startBroker } from '../bus/broker/broker.ts'
 import { connectBus, type Bus } from '../bus/bus.ts'
 import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { systemClock } from '../platform/clock.ts'
+import type { ExchangeHandler } from '../platform/exchange.ts'
 import { silentLogger } from '../platform/log.ts'
 import { serve } from '../testing/http.ts'
 import { tempFolder } from '../testing/temp-folder.ts'
@@ -123,9 +124,13 @@ describe('the routing table', () => {
     await clock.advance(60_000)
     expect([replicas(), gateway.problem()]).toEqual([1, undefined])
     expect(gateway.note()).toBe('nothing heard from control for 60 s; serving from the last table')
+    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_stale 1\n')
+    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_age_seconds 60\n')
     control.table = aTable(9, 2)
     await clock.advance(1000)
     expect([replicas(), gateway.note()]).toEqual([2, undefined])
+    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_stale 0\n')
+    expect(gateway.metrics.text()).toContain('\nflotilla_ready_replicas{model="m"} 2\n')
   })
 })
 
@@ -217,7 +222,8 @@ describe('two gateways on one bus', () => {
       const gateway = startGateway({ bus, clock: systemClock, log: silentLogger, gatewayId: name, exposeNode: false })
       onTestFinished(() => gateway.dispose())
       const caller = { keyId: null, models: null }
-      const url = await serve((request, response) => gateway.handler(request, response, caller))
+      const handler: ExchangeHandler = (request, response) => gateway.handler(request, response, caller)
+      const url = await serve(handler, { wire: { prefix: '/v1/', handler } })
       const ask = async (headers: Record<string, string> = {}): Promise<number> => {
         const response = await fetch(`${url}/v1/completions`, { method: 'POST', body: '{"model":"m"}', headers })
         await response.arrayBuffer()

@@ -4,6 +4,8 @@ import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { Metrics } from '../platform/metrics.ts'
+import { gatewayMetrics } from './gateway-metrics.ts'
 import { startLoop } from '../platform/loop.ts'
 import { fetchTable } from './fetch-table.ts'
 import { inferenceApi } from './inference.ts'
@@ -23,13 +25,15 @@ export interface GatewayOptions {
   exposeNode: boolean
   savedTable?: SavedTable
   /** Where they are not given, sane ones hold. */
-  limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits> }
+  limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits>; modelLoadWaitMs?: number }
 }
 
 export interface Gateway {
   handler: ReturnType<typeof inferenceApi>
   /** The keys that came with the table. */
   keys: Pick<LiveTable, 'hasSnapshot' | 'keyByHash'>
+  /** What it counts. */
+  metrics: Pick<Metrics, 'text'>
   /** How many replicas of a model can serve now. */
   readyReplicas(modelName: string): number
   /** Why this gateway is not ready, if it is not. */
@@ -53,8 +57,16 @@ export function startGateway(options: GatewayOptions): Gateway {
   const { bus, clock, log, gatewayId, exposeNode, savedTable, limits = {} } = options
   const table = new CountedTable()
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
-  const handler = inferenceApi({ table, clock, log, gatewayId, exposeNode, waitingRoom, limits: limits.read ?? {} })
-  const load = new LoadSharing({ bus, clock, runId: `${gatewayId}/${randomUUID()}`, table })
+  const { read = {}, modelLoadWaitMs } = limits
+  const ids = { gatewayId, exposeNode }
+  const handler = inferenceApi({ table, bus, clock, log, ...ids, waitingRoom, modelLoadWaitMs, limits: read })
+  const load = new LoadSharing({
+    bus,
+    clock,
+    runId: `${gatewayId}/${randomUUID()}`,
+    table,
+    waiting: () => waitingRoom.waiting(),
+  })
   table.onCount = () => load.changed()
   let isWanted = true
   let heardMs: number | undefined
@@ -67,7 +79,10 @@ export function startGateway(options: GatewayOptions): Gateway {
     if (isChanged) savedTable?.changed(() => table.snapshot())
   }
   const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
-  const isStale = (): boolean => (silentMs() ?? 0) > STALE_AFTER_MS
+  const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > STALE_AFTER_MS
+  const metrics = new Metrics()
+  const waitingFor = (modelName: string): number => waitingRoom.countsOf(modelName).waiting
+  handler.onEnded(gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor }))
 
   const loop = startLoop({
     periodMs: CHECK_PERIOD_MS,
@@ -110,6 +125,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   return {
     handler,
     keys: table,
+    metrics,
     readyReplicas: (modelName) => table.routesOf(modelName).length,
     problem: () => (table.hasSnapshot() ? undefined : 'no routing table yet'),
     note() {

@@ -8,8 +8,10 @@ import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { aDataPort } from '../testing/data-port.ts'
 import { serve } from '../testing/http.ts'
 import { rawClient } from '../testing/raw-client.ts'
+import { ScriptedControl } from '../testing/scripted-control.ts'
 import { until } from '../testing/until.ts'
 import { handshake, message, webSocketEngine } from '../testing/web-socket-engine.ts'
+import { ColdLoads } from './cold-loads.ts'
 import { Liveness } from './liveness.ts'
 import { LiveTable } from './routing-table.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
@@ -17,7 +19,13 @@ import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
 
 /** A gateway in front of data ports, each with an engine that speaks WebSocket or none. */
 async function aGateway(
-  options: { nodes?: ('up' | 'down')[]; limits?: Partial<WaitingRoomLimits>; allow?: UpgradeDeps['allow'] } = {},
+  options: {
+    nodes?: ('up' | 'down')[]
+    limits?: Partial<WaitingRoomLimits>
+    allow?: UpgradeDeps['allow']
+    /** Who loads models that do not run; without it nobody waits for that. */
+    control?: ScriptedControl
+  } = {},
 ) {
   const nodes = []
   const routes: RouteMessage[] = []
@@ -39,14 +47,18 @@ async function aGateway(
   const probe = (): never => expect.unreachable()
   const liveness = new Liveness({ ...shared, probe, ttlMs: 0 })
   const allow = options.allow ?? (() => ({ keyId: null, models: null }))
-  const url = await serve(() => {}, { onUpgrade: upgradeHandler({ ...shared, liveness, waitingRoom, allow }) })
+  const { bus } = options.control ?? new ScriptedControl()
+  const coldLoads = new ColdLoads({ ...shared, bus, waitMs: options.control ? 60_000 : 1, mostWaiting: 10 })
+  onTestFinished(() => coldLoads.dispose())
+  const onUpgrade = upgradeHandler({ ...shared, liveness, waitingRoom, coldLoads, allow })
+  const url = await serve(() => {}, { onUpgrade })
   const inFlight = () => table.routesOf('m').map((route) => table.loadOf(route).here)
   const open = async (path = '/v1/realtime?model=m', headers: Record<string, string> = {}) => {
     const client = await rawClient(url)
     client.send(handshake(path, headers))
     return client
   }
-  return { url, nodes, table, inFlight, open, waitingRoom }
+  return { url, nodes, table, routes, inFlight, open, waitingRoom, coldLoads }
 }
 
 /** Names the replica in the path as the data port behind it knows it. */
@@ -115,7 +127,7 @@ describe('refused on the connection', () => {
   test.each([
     ['without a model', '/v1/realtime', 400, '?model='],
     ['with an unknown model', '/v1/realtime?model=x', 404, 'There is no model'],
-    ['with a model that does not run', '/v1/realtime?model=cold', 503, 'no ready replica'],
+    ['with a model that does not run', '/v1/realtime?model=cold', 503, 'waits to be loaded'],
     ['at another place', '/api/events?model=m', 404, 'no WebSocket at /api/events'],
     ['on the way out of /v1/', '/v1/../admin?model=m', 400, '..'],
   ])('%s', async (_, path, status, text) => {
@@ -164,4 +176,29 @@ test('a client that goes away while it waits for its turn leaves the queue', asy
   waiting.socket.destroy()
   await until(() => waitingRoom.countsOf('m').waiting === 0)
   expect(waitingRoom.countsOf('m').running).toBe(1)
+})
+
+describe('for a model that does not run', () => {
+  test('waits until it does', async () => {
+    const control = new ScriptedControl()
+    const { open, nodes, table, routes, coldLoads } = await aGateway({ control })
+    nodes[0]!.replica.spec.model_name = 'cold'
+    const client = await open('/v1/realtime?model=cold')
+    await until(() => coldLoads.countOf('cold') === 1)
+    expect(control.asked).toMatchObject([{ model_name: 'cold' }])
+    const set = [{ ...routes[0]!, model_name: 'cold' }]
+    table.apply({ feed: 'f', version: 2, from_version: 1, set, removed: [], heard: [] }, Date.now())
+    client.send(message('hello'))
+    expect(await client.reads('hello')).toMatch(/^HTTP\/1\.1 101 /)
+    expect(coldLoads.countOf('cold')).toBe(0)
+  })
+
+  test('leaves when the client goes away', async () => {
+    const { open, coldLoads } = await aGateway({ control: new ScriptedControl() })
+    const client = await open('/v1/realtime?model=cold')
+    await until(() => coldLoads.countOf('cold') === 1)
+    client.socket.destroy()
+    await until(() => coldLoads.countOf('cold') === 0)
+    expect(client.text()).toBe('')
+  })
 })

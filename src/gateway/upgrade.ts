@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
-import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
@@ -10,18 +9,15 @@ import { whenGone } from '../platform/socket-gone.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import type { Caller } from './guard.ts'
 import type { Liveness } from './liveness.ts'
-import { findReadyModel } from './models-api.ts'
+import { NotServedError } from './not-served.ts'
 import { modelInQuery, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import { replicaAt } from './replica-at.ts'
-import type { LiveRoute, LiveTable } from './routing-table.ts'
-import type { WaitingRoom } from './waiting-room.ts'
+import { routeKey, type LiveRoute } from './routing-table.ts'
+import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
 
-export interface UpgradeDeps {
-  table: LiveTable
+export interface UpgradeDeps extends ReadyDeps {
   liveness: Pick<Liveness, 'whyOut' | 'failed' | 'refused' | 'contact'>
-  waitingRoom: WaitingRoom
-  clock: Clock
   log: Logger
   /** Who asks; throws when nobody may ask like this. */
   allow: (request: IncomingMessage) => Caller
@@ -45,24 +41,27 @@ export function upgradeHandler(deps: UpgradeDeps): UpgradeHandler {
       const text = 'A WebSocket must say which model it is for: add ?model=<name> to the address.'
       throw new AppError('bad_request', text, { details: { param: 'model' } })
     }
-    findReadyModel(deps.table, model, caller)
-    const leave = await enter(deps.waitingRoom, model, socket)
+    const gone = new AbortController()
+    let stopLooking = whileWaiting(socket, gone)
+    const ask = { model, caller, gone: gone.signal, waits: { loadWaitMs: 0, queuedMs: 0 } }
     try {
-      await connectTo(deps, request, socket, head, model)
+      await serveWhenReady(deps, ask, async () => {
+        stopLooking()
+        await connectTo(deps, request, socket, head, model).catch((error: unknown) => {
+          stopLooking = whileWaiting(socket, gone)
+          throw error
+        })
+      })
     } finally {
-      leave()
+      stopLooking()
     }
   }
 }
 
-async function enter(waitingRoom: WaitingRoom, model: string, socket: Socket): Promise<() => void> {
-  const gone = new AbortController()
-  const stopLooking = whenGone(socket, () => gone.abort())
-  try {
-    return await waitingRoom.enter(model, gone.signal)
-  } finally {
-    stopLooking()
-  }
+/** Looks whether the client is still there. Only while nobody else reads what it says: two readers are in each other's way. */
+function whileWaiting(socket: Socket, gone: AbortController): () => void {
+  if (socket.destroyed || socket.readableEnded) gone.abort()
+  return whenGone(socket, () => gone.abort())
 }
 
 /** To the best replica, or the next best, for as long as none has agreed. */
@@ -75,12 +74,12 @@ async function connectTo(
 ): Promise<void> {
   const tried = new Set<string>()
   const ask = { sessionKey: sessionInHeader(request) }
-  const isTried = ({ replicaId }: LiveRoute): boolean => tried.has(replicaId)
+  const isTried = (route: LiveRoute): boolean => tried.has(routeKey(route))
   const isOut = (route: LiveRoute): boolean => isTried(route) || liveness.whyOut(route) !== undefined
   while (tried.size < MOST_TRIES) {
     const route = table.pick(model, ask, isOut) ?? table.pick(model, ask, isTried)
     if (!route) break
-    tried.add(route.replicaId)
+    tried.add(routeKey(route))
     const release = table.begin(route, clock.nowMs())
     const contact = liveness.contact(route)
     try {
@@ -96,7 +95,9 @@ async function connectTo(
   }
   const replicas = tried.size === 1 ? 'its replica' : `${tried.size} of its replicas`
   const text = `No WebSocket with model "${model}": ${replicas} did not answer or refused. Try again.`
-  throw new AppError('bad_gateway', text, { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } })
+  const extra = { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } }
+  // A handshake that came to nothing may be tried again: no engine has done anything for it.
+  throw new NotServedError('bad_gateway', text, extra, { passed: tried, mayWait: true })
 }
 
 function connectToRoute(

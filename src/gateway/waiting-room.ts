@@ -36,14 +36,14 @@ interface Room {
  * free goes straight to the first who waits for that model, and one model's crowd holds up no other.
  */
 export class WaitingRoom {
+  readonly limits: Readonly<WaitingRoomLimits>
   readonly #clock: Clock
-  readonly #limits: WaitingRoomLimits
   readonly #rooms = new Map<string, Room>()
   #running = 0
 
   constructor(clock: Clock, limits: Partial<WaitingRoomLimits> = {}) {
     this.#clock = clock
-    this.#limits = { ...defaults, ...limits }
+    this.limits = { ...defaults, ...limits }
   }
 
   /**
@@ -52,7 +52,7 @@ export class WaitingRoom {
    */
   async enter(model: string, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw clientGone()
-    const { running, runningPerModel, waitingPerModel } = this.#limits
+    const { running, runningPerModel, waitingPerModel } = this.limits
     const room = this.#rooms.get(model) ?? { running: 0, waiting: new Set() }
     if (room.running >= runningPerModel) {
       if (room.waiting.size >= waitingPerModel) throw queueFull(model, room)
@@ -69,6 +69,13 @@ export class WaitingRoom {
   countsOf(model: string): { running: number; waiting: number } {
     const room = this.#rooms.get(model)
     return { running: room?.running ?? 0, waiting: room?.waiting.size ?? 0 }
+  }
+
+  /** By model; all that are not 0. */
+  waiting(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const [model, room] of this.#rooms) if (room.waiting.size > 0) counts[model] = room.waiting.size
+    return counts
   }
 
   /** Of all models. */
@@ -94,9 +101,9 @@ export class WaitingRoom {
           resolve()
         },
       }
-      const cancelTimer = this.#clock.after(this.#limits.waitMs, () => {
+      const cancelTimer = this.#clock.after(this.limits.waitMs, () => {
         leave()
-        reject(waitedTooLong(model, room, this.#limits.waitMs))
+        reject(waitedTooLong(model, room, this.limits.waitMs))
       })
       signal.addEventListener('abort', onGone, { once: true })
       room.waiting.add(waiter)

@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { permissionsFor } from '../api/bus/subjects.ts'
+import { startBroker } from '../bus/broker/broker.ts'
+import { connectBus, type Bus } from '../bus/bus.ts'
+import { newSeed, publicKeyOf } from '../bus/nkey.ts'
+import { systemClock } from '../platform/clock.ts'
+import { silentLogger } from '../platform/log.ts'
+import { anyone, answer, aRouteMessage, aRoutedModel, aSnapshot } from '../testing/gateway-stage.ts'
+import { serve } from '../testing/http.ts'
+import { aLoadStatus } from '../testing/scripted-control.ts'
+import { until } from '../testing/until.ts'
+import { startGateway } from './start-gateway.ts'
+
+/** Control and two gateways on a broker that lets each do only what its role may. */
+async function aCluster() {
+  const seeds = Object.fromEntries(['control', 'a', 'b'].map((name) => [name, newSeed()]))
+  const roleOf = (name: string) => (name === 'control' ? 'control' : 'gateway')
+  const users = Object.entries(seeds).map(([name, seed]) => {
+    return { publicKey: publicKeyOf(seed), permissions: permissionsFor(roleOf(name), name) }
+  })
+  const broker = await startBroker({ host: '127.0.0.1', port: 0, users })
+  onTestFinished(() => broker.dispose())
+  const join = async (name: string): Promise<Bus> => {
+    const address = { url: broker.url, seed: seeds[name] }
+    const bus = await connectBus({ address, role: roleOf(name), clientId: name, log: silentLogger })
+    onTestFinished(() => bus.dispose())
+    return bus
+  }
+  const control = await join('control')
+  const models = [aRoutedModel({ state: 'stopped' })]
+  control.respond('routingSnapshot', async () => ({ ...aSnapshot({ models }), parts: 1 }))
+  const startOne = async (name: string) => {
+    const bus = await join(name)
+    const gateway = startGateway({ bus, clock: systemClock, log: silentLogger, gatewayId: name, exposeNode: false })
+    onTestFinished(() => gateway.dispose())
+    const url = await serve((request, response) => gateway.handler(request, response, anyone))
+    await until(() => gateway.problem() === undefined)
+    return () => fetch(`${url}/v1/completions`, { method: 'POST', body: '{"model":"m"}' })
+  }
+  return { control, asks: await Promise.all([startOne('a'), startOne('b')]) }
+}
+
+test('requests at two gateways ask control over the bus, and are served when it says where', async () => {
+  const { control, asks } = await aCluster()
+  let wanted = 0
+  control.respond('modelWanted', async ({ model_name: name }) => {
+    wanted += name === 'm' ? 1 : 0
+    return aLoadStatus()
+  })
+  const asked = Array.from({ length: 40 }, (_, i) => asks[i % 2]!())
+  await until(() => wanted === 2)
+  const address = new URL(await serve(answer('served'))).host
+  const models = [aRoutedModel()]
+  const delta = { feed: 'f', from_version: 1, version: 2, models, set: [aRouteMessage(0, { address })], removed: [] }
+  control.publish('routingDelta', { ...delta, heard: ['n0'] })
+  const texts = await Promise.all(asked.map(async (one) => (await one).text()))
+  expect(new Set(texts)).toEqual(new Set(['served']))
+})
