@@ -8,7 +8,7 @@ import { mintUserJwt, readAccount, type Signer } from './bus/user-jwt.ts'
 import { busUrlFor, type Peer } from './bus-reach.ts'
 import { formatAddress, hostAndPort, reachableAddress, type Address } from './platform/address.ts'
 import { AppError, messageOf } from './platform/errors.ts'
-import { listenError } from './platform/http.ts'
+import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
 
 /** The bus of a frontend: the embedded broker, or somebody's NATS. */

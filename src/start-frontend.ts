@@ -5,9 +5,11 @@ import { peerOf } from './bus-reach.ts'
 import type { Config } from './config/options.ts'
 import { adminApi } from './control/admin-api.ts'
 import { ensureDefaultToken } from './control/api/tokens.ts'
+import { applyDeclaredRules } from './control/declared-rules.ts'
 import { startEventFeed } from './control/event-feed.ts'
+import { readDeclaredRules } from './control/read-declared-rules.ts'
 import { startControl } from './control/start-control.ts'
-import { frontDoor, refuseUpgrade } from './front-door.ts'
+import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly } from './front-door.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
@@ -17,7 +19,8 @@ import { formatAddress, reachableAddress, type Address } from './platform/addres
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
 import type { Check } from './platform/health.ts'
-import { pathOf, startHttpServer, type Handler } from './platform/http.ts'
+import type { ExchangeHandler } from './platform/exchange.ts'
+import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
@@ -57,10 +60,14 @@ export interface Frontend {
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { config, folder, log, life } = options
   const secrets = loadSecrets(folder)
+  const { model_scheduling: inline, model_scheduling_config: file } = config
+  // A mistake in it stops the start, so it is read before anything is touched.
+  const declaredRules = await readDeclaredRules({ inline, file }, log)
 
   // The port is taken first: a port in use is the likeliest mistake, and nothing has been touched yet.
   let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
-  let onUpgrade = refuseUpgrade
+  let infer: ExchangeHandler = refuseEarly
+  let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const server = await startHttpServer({
     limits: limits.http,
@@ -68,6 +75,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     purpose: 'the API',
     flag: '--listen',
     handler: (request, response) => handler(request, response),
+    wire: { prefix: INFERENCE_PREFIX, handler: (request, response) => infer(request, response) },
     onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
@@ -96,13 +104,28 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   await ensureDefaultToken(db, secrets.joinToken)
   await options.prepare?.(db)
   const events = startEventFeed({ db, clock, log })
+  // Before control's first turn, which sees them. One that leads elsewhere sees them at its next.
+  if (declaredRules) await applyDeclaredRules({ db, events, log, onChange: () => {} }, declaredRules)
   const { alongside } = options
   if (alongside) life.own(alongside.name, alongside.dispose)
   const { owner, adminKey } = secrets
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const liveness = livenessOf(config)
-  const control = startControl({ db, bus: controlBus, clock, log, owner, clusterSecret, adminKey, liveness, events })
+  const control = startControl({
+    db,
+    bus: controlBus,
+    clock,
+    log,
+    owner,
+    clusterSecret,
+    adminKey,
+    liveness,
+    events,
+    placement: config.placement,
+    modelsFolder: folder.file('models'),
+    hub: { endpoint: config.hf_endpoint, token: config.hf_token },
+  })
   life.own('control', () => control.dispose())
   const gateway = startGateway({
     bus: gatewayBus,
@@ -145,6 +168,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       secrets.joinToken = token
     },
     modelsFolder: folder.file('models'),
+    placement: config.placement,
     onChange: () => control.wake(),
   })
   const checks: Record<string, Check> = { gateway: () => gateway.problem(), ...options.checks }
@@ -157,7 +181,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   }
   const admin = refuseOutOfReach(messageBus, api)
   const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
-  handler = frontDoor({ inference: { handler: gateway.handler, guard }, admin, checks, notes })
+  const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
+  infer = inferenceDoor(inference)
+  handler = frontDoor({ inference, admin, checks, notes })
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())

@@ -7,6 +7,7 @@ import type { Answer, Answers, Params, Stream, Streams } from './api/answers.ts'
 import { authorize } from './api/authorize.ts'
 import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
+import { clusterAnswers } from './api/cluster.ts'
 import type { AdminDeps } from './api/deps.ts'
 import { eventStreams } from './api/events.ts'
 import { fileStreams } from './api/files.ts'
@@ -14,12 +15,17 @@ import { gatewayAnswers } from './api/gateways.ts'
 import { keyAnswers } from './api/keys.ts'
 import { labelAnswers } from './api/labels.ts'
 import { logAnswers, logStreams } from './api/logs.ts'
+import { lossAnswers } from './api/loss.ts'
+import { modelExplainAnswers } from './api/model-explain.ts'
 import { modelFileAnswers } from './api/model-files.ts'
+import { modelLoadAnswers } from './api/model-loads.ts'
 import { modelAnswers } from './api/models.ts'
 import { nodeSelfAnswers } from './api/node-self.ts'
 import { nodeAnswers } from './api/nodes.ts'
 import { openapiDocument } from './api/openapi.ts'
+import { planAnswers } from './api/plan.ts'
 import { requestAnswers } from './api/requests.ts'
+import { ruleAnswers } from './api/rules.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
 import { checkProtocol } from './registration.ts'
@@ -58,6 +64,12 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...backendAnswers(deps),
     ...logAnswers(deps),
     ...modelAnswers(deps),
+    ...modelLoadAnswers(deps),
+    ...modelExplainAnswers(deps),
+    ...ruleAnswers(deps),
+    ...planAnswers(deps),
+    ...clusterAnswers(deps),
+    ...lossAnswers(deps),
     ...tokenAnswers(deps),
     ...gatewayAnswers(deps),
     ...keyAnswers(deps),

@@ -8,6 +8,7 @@ import { appendEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { moveReplica, type Move } from '../store/replicas.ts'
 import type { StoredWorld } from '../store/world.ts'
+import { nextStarts } from './next-starts.ts'
 import { replicaFailed } from './replica-events.ts'
 
 export interface CommandDeps {
@@ -33,10 +34,11 @@ export class Commands {
 
   send(world: StoredWorld, lease: HeldLease): void {
     const online = new Set(world.nodes.filter((node) => node.liveness === 'online').map((node) => node.id))
+    for (const replica of nextStarts(world.replicas)) {
+      if (online.has(replica.nodeId)) this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
+    }
     for (const replica of world.replicas) {
-      if (!online.has(replica.nodeId)) continue
-      if (replica.state === 'reserved') this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
-      else if (isEnding(replica.state)) this.stop(replica.nodeId, replica)
+      if (online.has(replica.nodeId) && isEnding(replica.state)) this.stop(replica.nodeId, replica)
     }
   }
 
@@ -52,7 +54,8 @@ export class Commands {
   async #start(world: StoredWorld, replica: Replica, lease: HeldLease): Promise<void> {
     const model = world.models.find(({ name }) => name === replica.modelName)
     if (!model || model.revision !== replica.revision) return
-    const nodeName = world.nodes.find(({ id }) => id === replica.nodeId)?.name ?? replica.nodeId
+    const node = world.nodes.find(({ id }) => id === replica.nodeId)
+    const nodeName = node?.name ?? replica.nodeId
     const { bus, db, onChange } = this.#deps
     const spec = {
       id: replica.id,
@@ -62,6 +65,10 @@ export class Commands {
       engine: model.engine,
       source: model.source,
       options: model.options,
+      // Without a device there is none to choose.
+      ...(node && node.devices.length > 0 && replica.claim
+        ? { devices: replica.claim.devices.map(({ index }) => index) }
+        : {}),
     }
     let move: Move
     try {

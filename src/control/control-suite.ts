@@ -156,6 +156,30 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
           { action: 'cluster.thawed' },
         ])
       })
+
+      test('nodes that join at the same time are not taken for lost before they are heard', async () => {
+        for (const name of ['a', 'b', 'c']) await scene().register(anApplicant(name))
+        expect((await scene().turn()).freeze).toBeUndefined()
+      })
+
+      test('an admin who says that they are lost ends the wait, and what they had is replaced', async () => {
+        const nodes = await aCluster('a', 'b', 'c')
+        await scene().wants(3)
+        await scene().turn()
+        await scene().silentFor(61_000, nodes[0]!, nodes[1]!)
+        await scene().turn()
+        expect((await scene().admin('POST', '/api/cluster/accept-loss')).body).toEqual({ nodes: ['a', 'b'] })
+        const { freeze, plan } = await scene().turn()
+        expect(freeze).toBe('ended')
+        expect(plan.steps).toMatchObject([{ kind: 'forget', why: 'node offline' }, { kind: 'forget' }])
+        expect((await scene().admin('POST', '/api/cluster/accept-loss')).body).toEqual({ nodes: [] })
+        const told = (await listEvents(scene().db, 0, 100)).map(({ action }) => action)
+        expect(told.filter((action) => action.startsWith('cluster.'))).toEqual([
+          'cluster.frozen',
+          'cluster.loss_accepted',
+          'cluster.thawed',
+        ])
+      })
     })
 
     test('the first start brings a model to try; who deletes it is taken at their word', async () => {

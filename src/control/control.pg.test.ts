@@ -1,10 +1,16 @@
 import { openDatabase } from '../store/database.ts'
 import { createTestDatabase } from '../testing/postgres.ts'
 import { describeApproval } from './approval-suite.ts'
+import { describeBreaker } from './breaker-suite.ts'
+import { describeCluster } from './cluster-suite.ts'
 import { describeControl } from './control-suite.ts'
+import { describeDeclaredRules } from './declared-rules-suite.ts'
 import { describeEvents } from './events-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
+import { describePlans } from './plan-suite.ts'
+import { describeRules } from './rules-suite.ts'
+import { describeWhatIf } from './what-if-suite.ts'
 import { describeWorld } from './world-suite.ts'
 
 for (const describeOn of [
@@ -14,6 +20,12 @@ for (const describeOn of [
   describeEvents,
   describeApproval,
   describeWorld,
+  describeRules,
+  describeBreaker,
+  describeDeclaredRules,
+  describePlans,
+  describeWhatIf,
+  describeCluster,
 ]) {
   describeOn('PostgreSQL', async () => {
     const database = await createTestDatabase()

@@ -1,5 +1,5 @@
 import { replicaKey } from '../core/lib/replica-key.ts'
-import type { Step } from '../core/reconcile/reconcile.ts'
+import type { Step } from '../core/reconcile/plan.ts'
 import type { Replica } from '../core/types.ts'
 import type { Logger } from '../platform/log.ts'
 
@@ -22,6 +22,8 @@ export function controlEvents(log: Logger) {
     stepApplied(step: Step) {
       if (step.kind === 'reserve') {
         log.debug({ replica: replicaKey(step.modelName, step.replicaIndex), node: step.nodeId }, 'replica reserved')
+      } else if (step.kind === 'evict') {
+        log.info({ ...about(step.replica), for: step.forModel }, 'replica makes room')
       } else {
         log.info(
           { ...about(step.replica), why: step.why },
@@ -38,7 +40,10 @@ export function controlEvents(log: Logger) {
       else log.info(about(replica), 'replica stopped')
     },
     frozen: (nodes: string[]) =>
-      log.error({ nodes }, 'most nodes went silent together: their replicas are left alone until they are back'),
+      log.error(
+        { nodes },
+        'most nodes went silent together: their replicas are left alone until they are back; if they are really lost: flotilla nodes accept-loss',
+      ),
     thawed: () => log.warn('the nodes that went silent together are no longer: replicas are replaced again'),
     unmet: (modelName: string, missing: number, reasons: string) =>
       log.warn({ model: modelName, missing, reasons }, 'rule cannot be met now'),

@@ -11,13 +11,19 @@ import { toModel } from './api/models.ts'
 export async function seedFirstStart(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     if ((await hasModels(tx)) || (await listNodes(tx)).length > 0) return
-    await saveModel(tx, toModel({ name: 'sim', engine: 'sim', source: null, options: {} }))
+    await saveModel(
+      tx,
+      toModel({ name: 'sim', engine: 'sim', source: null, options: {}, memory: null, anti_affinity: null }),
+    )
     await saveRule(tx, {
       modelName: 'sim',
       nodeSelector: {},
       routePolicy: 'least_loaded',
       minReplicas: 1,
       maxReplicas: 0,
+      spreadAll: false,
+      scaleToZeroAfterMs: null,
+      source: 'api',
     })
   })
 }

@@ -28,8 +28,9 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       await scene().heartbeat(node)
       return node
     }
+    /** What heartbeats have told of replicas: that one was placed is told by the turn. */
     const told = async () =>
-      (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action.startsWith('replica.'))
+      (await listEvents(scene().db, 0, 1000)).filter(({ action }) => /^replica\.(?!placed)/.test(action))
     const shown = async (node: Applicant): Promise<ReplicaView[]> =>
       (await scene().admin<ReplicaView[]>('GET', `/api/nodes/${node.nodeId}/models`)).body
 
@@ -86,7 +87,7 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(await told()).toMatchObject([
         {
           action: 'replica.failed',
-          reason: 'the engine was killed by SIGKILL',
+          reason: 'the engine was killed by SIGKILL. It said last: CUDA out of memory',
           data: { key: 'm#0', node: 'thor', exit_code: null, signal: 'SIGKILL' },
         },
       ])
@@ -199,6 +200,10 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       await scene().heartbeat(node, [], {
         gpu_vendor: 'nvidia',
         devices: [unread, { ...other, available_vram: 20 }],
+        total_ram: 2,
+        available_ram: 1,
+        total_disk: 4,
+        available_disk: 3,
       })
       expect(await scene().node(node)).toMatchObject({
         gpu_vendor: 'nvidia',

@@ -1,12 +1,20 @@
-import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { recordHeartbeat } from '../store/nodes.ts'
-import { deleteReplica, listReplicasOfNode, moveReplica, recordLoad, type StoredReplica } from '../store/replicas.ts'
+import {
+  deleteReplica,
+  listReplicasOfNode,
+  moveReplica,
+  recordLoad,
+  type ReportedLoad,
+  type StoredReplica,
+} from '../store/replicas.ts'
 import type { ControlEvents } from './events.ts'
+import { learn } from './learn.ts'
 import { replicaFailed, replicaLost, replicaReady } from './replica-events.ts'
 
 export interface HeartbeatFrom {
@@ -44,9 +52,9 @@ export async function takeHeartbeats(
     for (const { replica, to, error } of judgement.moves) events.replicaMoved(replica, to, error)
     for (const { replica, lost } of judgement.gone) events.replicaGone(replica, lost)
   }
-  return taken.map(({ nodeId, back, otherEngines, told, judgement }) => ({
+  return taken.map(({ nodeId, back, otherEngines, isMeasured, told, judgement }) => ({
     nodeId,
-    changed: back || otherEngines || judgement.moves.length + judgement.gone.length > 0,
+    changed: back || otherEngines || isMeasured || judgement.moves.length + judgement.gone.length > 0,
     told: told > 0,
     strays: judgement.strays,
   }))
@@ -57,6 +65,8 @@ interface Taken {
   name: string
   back: boolean
   otherEngines: boolean
+  /** More is known of what its replicas take. */
+  isMeasured: boolean
   /** How many events were appended. */
   told: number
   judgement: Judgement
@@ -66,17 +76,21 @@ async function take(tx: Sql, nodeId: string, heartbeat: HeartbeatMessage): Promi
   const { boot_id: bootId, seq, replicas, ...facts } = heartbeat
   const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts })
   if (!recorded) return undefined
-  const rows = await listReplicasOfNode(tx, nodeId)
-  await takeLoad(tx, rows, heartbeat)
-  const judgement = judgeHeartbeat(rows, { seq, replicas })
-  for (const { replica, to, error } of judgement.moves) {
+  const before = await listReplicasOfNode(tx, nodeId)
+  const { rows, isMeasured } = await takeLoad(tx, before, heartbeat)
+  const judgement = judgeHeartbeat(rows, {
+    seq,
+    replicas: replicas.map((report) => ({ ...report, outOfMemory: report.out_of_memory })),
+  })
+  for (const { replica, to, error, outOfMemory } of judgement.moves) {
     // A heartbeat may be quicker than the answer to the start that it mentions.
-    await moveReplica(tx, replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq })
+    await moveReplica(tx, replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq, outOfMemory })
   }
+  if (isMeasured || judgement.moves.length > 0) await learn(tx, nodeId, judgement)
   for (const { replica } of judgement.gone) await deleteReplica(tx, replica)
   const news = newsOf(nodeId, recorded, judgement, heartbeat)
   for (const event of news) await appendEvent(tx, event)
-  return { nodeId, ...recorded, told: news.length, judgement }
+  return { nodeId, ...recorded, told: news.length, isMeasured, judgement }
 }
 
 /** What people want to hear of: who is there, what serves, and what ended without being asked to. */
@@ -98,16 +112,45 @@ function newsOf(
   ]
 }
 
-/** Written only where it changed: most replicas of most heartbeats are as busy as before. */
-async function takeLoad(tx: Sql, rows: readonly StoredReplica[], { replicas }: HeartbeatMessage): Promise<void> {
+/** Times of use are written this roughly: nobody decides by less, and a busy replica would be written at every heartbeat. */
+const USED_STEP_MS = 5000
+
+/** Written only where it changed: most replicas of most heartbeats are as busy as before. Returns the rows as they are now. */
+async function takeLoad(
+  tx: Sql,
+  rows: readonly StoredReplica[],
+  { replicas }: HeartbeatMessage,
+): Promise<{ rows: StoredReplica[]; isMeasured: boolean }> {
   const reported = new Map(replicas.map((replica) => [replica.id, replica]))
-  for (const { id, generation, inFlight, progress, lastExit } of rows) {
-    const report = reported.get(id)
-    // What is not mentioned has no requests; how it ended stays known.
-    const now =
-      report?.generation === generation
-        ? { inFlight: report.in_flight, progress: report.progress, lastExit: report.exit }
-        : { inFlight: 0, progress: null, lastExit }
-    if (canonicalJson(now) !== canonicalJson({ inFlight, progress, lastExit })) await recordLoad(tx, id, now)
+  const [row] = await tx.query<{ now: number }>('select now_ms() as now')
+  const taken: StoredReplica[] = []
+  let isMeasured = false
+  for (const replica of rows) {
+    const report = reported.get(replica.id)
+    const now = report?.generation === replica.generation ? loadOf(replica, report, row!.now) : unmentioned(replica)
+    const { inFlight, progress, lastExit, measured, lastUsedMs } = replica
+    if (canonicalJson(now) !== canonicalJson({ inFlight, progress, lastExit, measured, lastUsedMs })) {
+      await recordLoad(tx, replica.id, now)
+    }
+    isMeasured ||= now.measured !== null && canonicalJson(now.measured) !== canonicalJson(measured)
+    taken.push({ ...replica, ...now })
   }
+  return { rows: taken, isMeasured }
+}
+
+function loadOf(replica: StoredReplica, report: ReportedReplicaMessage, nowMs: number): ReportedLoad {
+  const usedMs = report.idle_ms === null ? null : nowMs - report.idle_ms
+  const isNews = usedMs !== null && usedMs - (replica.lastUsedMs ?? 0) >= USED_STEP_MS
+  return {
+    inFlight: report.in_flight,
+    progress: report.progress,
+    lastExit: report.exit,
+    measured: report.memory ?? replica.measured,
+    lastUsedMs: isNews ? usedMs : replica.lastUsedMs,
+  }
+}
+
+/** What is not mentioned has no requests; how it ended stays known. */
+function unmentioned({ lastExit, measured, lastUsedMs }: StoredReplica): ReportedLoad {
+  return { inFlight: 0, progress: null, lastExit, measured, lastUsedMs }
 }

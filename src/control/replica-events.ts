@@ -1,15 +1,35 @@
 import type { EngineExitMessage } from '../api/bus/messages.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
-import type { Replica } from '../core/types.ts'
+import { describeClaim } from '../core/placement/describe-claim.ts'
+import type { Step } from '../core/reconcile/plan.ts'
+import type { Node, Replica } from '../core/types.ts'
 import type { NewEvent } from '../store/events.ts'
+import { failureText } from './failure-text.ts'
 
 type OnNode = Pick<Replica, 'id' | 'nodeId' | 'modelName' | 'replicaIndex'>
 
-/** Of an error that an engine may have written at length; the row has all of it. */
-const MOST_REASON_CHARS = 500
-
 export function replicaReady(replica: OnNode, nodeName: string): NewEvent {
   return { ...about(replica, nodeName, 'ready'), reason: `${keyOf(replica)} serves on ${nodeName}` }
+}
+
+export function replicaPlaced(slot: Extract<Step, { kind: 'reserve' }>, { name, devices }: Node): NewEvent {
+  const { nodeId, modelName, replicaIndex, claim } = slot
+  const key = replicaKey(modelName, replicaIndex)
+  return {
+    actor: 'control',
+    action: 'replica.placed',
+    nodeId,
+    modelName,
+    reason: `${key} is placed on ${name}: ${describeClaim(claim, devices.length > 0)}`,
+    data: { key, node: name, claim },
+  }
+}
+
+/** Its memory is needed, and it was idle. */
+export function replicaEvicted(replica: OnNode, nodeName: string, forModel: string): NewEvent {
+  const event = about(replica, nodeName, 'evicted')
+  const reason = `${keyOf(replica)} makes room for ${forModel} on ${nodeName}`
+  return { ...event, reason, data: { ...event.data, for: forModel } }
 }
 
 export function replicaFailed(
@@ -18,11 +38,10 @@ export function replicaFailed(
   error: string | null,
   exit: EngineExitMessage | null,
 ): NewEvent {
-  const [firstLine = ''] = (error ?? '').split('\n', 1)
   const event = about(replica, nodeName, 'failed')
   return {
     ...event,
-    reason: firstLine.slice(0, MOST_REASON_CHARS) || `${keyOf(replica)} failed on ${nodeName} and does not say why`,
+    reason: failureText(error) || `${keyOf(replica)} failed on ${nodeName} and does not say why`,
     data: { ...event.data, exit_code: exit?.code ?? null, signal: exit?.signal ?? null },
   }
 }

@@ -3,7 +3,7 @@ import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import type { Node, Replica, Rule } from '../core/types.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import type { StoredWorld } from '../store/world.ts'
-import { aModel, aNode, aReplica, aRule } from '../testing/builders.ts'
+import { aModel, aNode, aRule, aStoredReplica } from '../testing/builders.ts'
 import { RoutingFeed } from './routing-feed.ts'
 
 const GIB = 2 ** 30
@@ -22,8 +22,11 @@ function aStoredWorld({ nowMs = 0, node, rules = [], modelNames = ['m'], replica
     nowMs,
     rules,
     nodes: [{ ...aNode({ id: 'n1', name: 'thor' }), lastHeartbeatMs: null, ...node }],
-    models: modelNames.map((name) => ({ ...aModel({ name }), options: {}, created_at: 5, updated_at: 5 })),
-    replicas: replicas.map((fields, replicaIndex) => aReplica({ nodeId: 'n1', replicaIndex, ...fields })),
+    models: modelNames.map((name) => ({ ...aModel({ name }), createdMs: 5, updatedMs: 5 })),
+    replicas: replicas.map((fields, replicaIndex) => aStoredReplica({ nodeId: 'n1', replicaIndex, ...fields })),
+    demands: [],
+    facts: [],
+    learned: [],
   }
 }
 const withReplicas = (...ids: string[]): StoredWorld => aStoredWorld({ replicas: ids.map((id) => ({ id })) })

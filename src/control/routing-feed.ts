@@ -7,9 +7,9 @@ import type {
   RoutingPartMessage,
 } from '../api/bus/messages.ts'
 import { routableReplicas } from '../core/routing/table.ts'
-import type { Replica, ReplicaState } from '../core/types.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { dataKeyOf } from './data-key.ts'
+import { modelState } from './model-state.ts'
 
 /** A node that was heard this recently needs no probe: three heartbeats, as for its liveness. */
 const HEARD_WITHIN_MS = 15_000
@@ -92,23 +92,14 @@ function modelsOf(world: StoredWorld, routes: Iterable<RouteMessage>): RoutedMod
   const policies = new Map(world.rules.map(({ modelName, routePolicy }) => [modelName, routePolicy]))
   const served = new Set([...routes].map((route) => route.model_name))
   const replicas = Map.groupBy(world.replicas, ({ modelName }) => modelName)
-  return world.models.map(({ name, engine, created_at, revision }) => ({
+  return world.models.map(({ name, engine, createdMs, revision }) => ({
     name,
     engine,
-    created_at,
+    created_at: createdMs,
     route_policy: policies.get(name) ?? 'least_loaded',
-    state: served.has(name) ? 'ready' : unservedState(revision, replicas.get(name) ?? []),
+    state: modelState({ revision }, served.has(name), replicas.get(name) ?? []),
   }))
 }
-
-/** A model that nobody serves: on its way when one replica of what it means today is, failed when only failures are left. */
-function unservedState(revision: string, replicas: readonly Replica[]): 'starting' | 'failed' | 'stopped' {
-  const current = replicas.filter((replica) => replica.revision === revision)
-  if (current.some(({ state }) => ON_THE_WAY.has(state))) return 'starting'
-  return current.some(({ state }) => state === 'failed') ? 'failed' : 'stopped'
-}
-
-const ON_THE_WAY: ReadonlySet<ReplicaState> = new Set(['reserved', 'installing', 'staging', 'loading'])
 
 function heardNodes({ nowMs, nodes }: StoredWorld): string[] {
   return nodes.flatMap(({ id, lastHeartbeatMs }) =>

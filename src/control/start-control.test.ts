@@ -49,6 +49,9 @@ async function aControl() {
     clusterSecret: 'secret',
     liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
     events: { wake: () => (wakes += 1) },
+    placement: 'spread',
+    modelsFolder: '/nowhere',
+    hub: { endpoint: 'http://127.0.0.1:9', token: undefined },
   })
   onTestFinished(async () => {
     await control.dispose()
@@ -164,7 +167,9 @@ test('what a worker refuses to start has failed, and is told', async () => {
   await turn()
   await until(async () => (await listReplicas(db))[0]?.state === 'failed')
   const failed = (await listEvents(db, 0, 100)).filter(({ action }) => action === 'replica.failed')
-  expect(failed).toMatchObject([{ reason: 'no port is free', data: { key: 'm#0', node: 'thor', exit_code: null } }])
+  expect(failed).toMatchObject([
+    { reason: 'no port is free. It said last: 8 of 8 are taken', data: { key: 'm#0', node: 'thor', exit_code: null } },
+  ])
   expect(wakes()).toBeGreaterThan(1)
 })
 

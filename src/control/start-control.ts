@@ -1,4 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
+import type { PlacePolicy } from '../core/placement/types.ts'
+import type { Hub } from '../model-source/hub.ts'
 import type { World } from '../core/types.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
@@ -7,6 +9,7 @@ import { startLoop } from '../platform/loop.ts'
 import type { Database } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
+import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
 import type { LivenessLimits } from '../store/nodes.ts'
 import { adminKeyMessage } from './admin-key.ts'
 import { Commands } from './commands.ts'
@@ -14,9 +17,13 @@ import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
 import { takeHeartbeats, type HeartbeatFrom } from './heartbeats.ts'
+import type { Ticks } from './breakers.ts'
+import { ColdLoads } from './cold-loads.ts'
+import { LoadTracker } from './load-tracker.ts'
+import { startModelFacts } from './model-facts.ts'
 import { findAnswering } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
-import { reconcileOnce, type Hearing } from './turn.ts'
+import { reconcileOnce, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 export interface ControlDeps {
@@ -32,6 +39,10 @@ export interface ControlDeps {
   liveness: LivenessLimits
   /** To be woken when a turn or a heartbeat has appended an event. */
   events: Pick<EventFeed, 'wake'>
+  placement: PlacePolicy
+  /** Where models come from whose source is `frontend:`, and `hf:`. */
+  modelsFolder: string
+  hub: Hub
 }
 
 export interface Control {
@@ -56,8 +67,9 @@ interface Leading {
   lease: HeldLease
   feed: RoutingFeed
   hearing: Hearing | undefined
-  /** The nodes of a mass disappearance after the last turn; undefined before the first. */
-  frozen: string[] | undefined
+  /** After the last turn; undefined before the first. */
+  after: TurnOutcome | undefined
+  ticks: Ticks
 }
 
 /** Leads, or waits to lead. Only the leader writes decisions, tells workers and feeds gateways. */
@@ -71,6 +83,9 @@ export function startControl({
   adminKey,
   liveness,
   events: feed,
+  placement: policy,
+  modelsFolder,
+  hub,
 }: ControlDeps): Control {
   const events = controlEvents(log)
   const onChange = (): void => {
@@ -79,23 +94,28 @@ export function startControl({
   }
   const commands = new Commands({ db, bus, log, onChange })
   const unmetRules = new UnmetRules(clock, events)
+  const loads = new LoadTracker()
   let leading: Leading | undefined
   let leaderSeen: string | undefined
   let problem: string | undefined
   let pruneAtMs = 0
   let cancelRetry = (): void => {}
+  let cancelSuccession = (): void => {}
 
   const lead = async (): Promise<Leading | undefined> => {
     const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: LEASE_TTL_MS })
     if (!('epoch' in answer)) {
       if (leaderSeen !== answer.heldBy) events.following(answer.heldBy)
       leaderSeen = answer.heldBy
+      // A leader that lives renews it before; after one that does not, nobody leads for no longer than its lease lasts.
+      cancelSuccession()
+      cancelSuccession = clock.after(answer.leftMs, () => loop.wake())
       return undefined
     }
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    return { lease, feed: new RoutingFeed(clusterSecret), hearing: undefined, frozen: undefined }
+    return { lease, feed: new RoutingFeed(clusterSecret), hearing: undefined, after: undefined, ticks: new Map() }
   }
 
   const turn = async (): Promise<void> => {
@@ -104,21 +124,30 @@ export function startControl({
     const now = leading
     const { lease } = now
     const hearing = bus.isConnected() ? now.hearing : undefined
-    const wasFrozen = now.frozen && now.frozen.length > 0
+    const wasFrozen = now.after && now.after.plan.frozen.length > 0
     const answering = await findAnswering(db, liveness, clusterSecret)
-    const outcome = await reconcileOnce(db, lease, { limits: liveness, hearing, answering, wasFrozen })
+    const outcome = await reconcileOnce(db, lease, {
+      limits: liveness,
+      policy,
+      hearing,
+      answering,
+      wasFrozen,
+      ticks: now.ticks,
+      loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
+    })
     const { world, keys, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
-    now.frozen = plan.frozen.map(({ name }) => name)
+    now.after = outcome
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
     for (const step of plan.steps) events.stepApplied(step)
-    if (freeze === 'began') events.frozen(now.frozen)
+    if (freeze === 'began') events.frozen(namesOf(plan.frozen))
     if (freeze === 'ended') events.thawed()
     if (told) feed.wake()
     unmetRules.tell(plan.unmet)
     commands.send(world, lease)
     bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey), ...keys]))
     wakeForRetry(world)
+    facts.look(world)
     await prune(lease)
     problem = undefined
   }
@@ -126,8 +155,15 @@ export function startControl({
   /** A failed slot is tried again when its wait is over, not when the next period happens to come. */
   const wakeForRetry = ({ nowMs, replicas }: World): void => {
     cancelRetry()
-    const retries = replicas.flatMap(({ retryAtMs }) => (retryAtMs !== null && retryAtMs > nowMs ? [retryAtMs] : []))
-    if (retries.length > 0) cancelRetry = clock.after(Math.min(...retries) - nowMs, () => loop.wake())
+    const soonest = replicas.reduce((least, { retryAtMs }) => {
+      return retryAtMs !== null && retryAtMs > nowMs ? Math.min(least, retryAtMs) : least
+    }, Number.POSITIVE_INFINITY)
+    if (Number.isFinite(soonest)) cancelRetry = clock.after(soonest - nowMs, () => loop.wake())
+  }
+  /** Any heartbeat may tell of the room that something waits for. */
+  const isWaiting = (): boolean => {
+    const plan = leading?.after?.plan
+    return plan !== undefined && plan.waiting.length + plan.unmet.length > 0
   }
 
   const prune = async (lease: HeldLease): Promise<void> => {
@@ -139,11 +175,30 @@ export function startControl({
     })
   }
 
+  const saveFound = async (facts: StoredFacts): Promise<void> => {
+    const lease = leading?.lease
+    if (!lease) return
+    await db.transaction(async (tx) => {
+      await checkLease(tx, lease)
+      await saveFacts(tx, facts)
+    })
+  }
+
   const onError = (error: unknown): void => {
     problem = messageOf(error)
     if (error instanceof LeaseLostError) leading = undefined
     log.error({ err: error }, 'control: a turn failed')
   }
+  const facts = startModelFacts({
+    save: saveFound,
+    bus,
+    hub,
+    modelsFolder,
+    clock,
+    log,
+    random: Math.random,
+    onChange: () => loop.wake(),
+  })
   const loop = startLoop({ periodMs: TURN_PERIOD_MS, turn, clock, onError })
 
   const take = async (batch: HeartbeatFrom[]): Promise<void> => {
@@ -151,7 +206,7 @@ export function startControl({
     try {
       const outcomes = await takeHeartbeats(db, leading.lease, events, batch)
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
-      if (outcomes.some(({ changed }) => changed)) loop.wake()
+      if (outcomes.some(({ changed }) => changed) || isWaiting()) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()
     } catch (error) {
       log.warn({ nodes: batch.length, error: messageOf(error) }, 'control: heartbeats were not recorded')
@@ -161,7 +216,10 @@ export function startControl({
   bus.subscribe('heartbeat', (heartbeat, nodeId) => {
     if (leading) heartbeats.add({ nodeId, heartbeat })
   })
+  bus.subscribe('gatewayLoad', (load) => loads.hear(load, clock.nowMs()))
   bus.subscribe('wake', () => loop.wake())
+  const cold = new ColdLoads({ db, policy, onChange: () => loop.wake() })
+  bus.respond('modelWanted', async (wanted) => leading?.after && cold.want(wanted, leading.after.world))
   bus.respond('routingSnapshot', async ({ part }) => leading?.feed.snapshot(part))
   bus.onReconnect(() => {
     if (leading) leading.hearing = undefined
@@ -175,13 +233,19 @@ export function startControl({
     },
     isLeading: () => leading !== undefined,
     problem: () => problem,
-    frozen: () => leading?.frozen ?? [],
+    frozen: () => namesOf(leading?.after?.plan.frozen ?? []),
     async dispose() {
       await loop.dispose()
       await heartbeats.dispose()
+      await facts.dispose()
       cancelRetry()
+      cancelSuccession()
       if (leading) await releaseLease(db, leading.lease)
       leading = undefined
     },
   }
+}
+
+function namesOf(nodes: readonly { name: string }[]): string[] {
+  return nodes.map(({ name }) => name)
 }

@@ -2,17 +2,22 @@ import { randomUUID } from 'node:crypto'
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { endingState } from '../core/lifecycle/states.ts'
 import { checkPlan } from '../core/reconcile/check-plan.ts'
-import { reconcile, type Plan, type Step } from '../core/reconcile/reconcile.ts'
-import type { World } from '../core/types.ts'
+import type { Plan, Step } from '../core/reconcile/plan.ts'
+import { reconcile } from '../core/reconcile/reconcile.ts'
+import type { PlacePolicy } from '../core/placement/types.ts'
+import type { ModelLoad, World } from '../core/types.ts'
 import { AppError } from '../platform/errors.ts'
 import { listRoutedKeys } from '../store/api-keys.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { appendEvent, newestEventOf } from '../store/events.ts'
+import { appendEvent, newestEventOf, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
-import { deleteReplica, moveReplica, reserveReplica } from '../store/replicas.ts'
+import { deleteExpiredDemands } from '../store/demands.ts'
+import { deleteReplica, moveReplica } from '../store/replicas.ts'
+import { reserveReplica } from '../store/reservations.ts'
 import { loadWorld, type StoredWorld } from '../store/world.ts'
-import { replicaLost } from './replica-events.ts'
+import { recordBreakers, type Ticks } from './breakers.ts'
+import { replicaEvicted, replicaLost, replicaPlaced } from './replica-events.ts'
 
 export interface TurnOutcome {
   /** The world after the plan was applied. */
@@ -39,10 +44,15 @@ const DEAF_AFTER_MS = 10_000
 
 export interface TurnContext {
   limits: LivenessLimits
+  policy: PlacePolicy
   /** Undefined when we have not been listening: newly elected, or the bus was away. Silence before is ours, not the nodes'. */
   hearing: Hearing | undefined
   /** Nodes that are silent but still answer requests: degraded, not gone. */
   answering: readonly string[]
+  /** When rules that find no room were last counted. */
+  ticks: Ticks
+  /** How busy each model has been. */
+  loadsOf: (world: StoredWorld) => readonly ModelLoad[]
   /** Whether replacement was frozen after the last turn; undefined to look it up. */
   wasFrozen: boolean | undefined
 }
@@ -56,15 +66,18 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     await checkLease(tx, lease)
     const hearing = await stillHearing(tx, context.hearing)
     const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
-    const world = await loadWorld(tx)
-    const plan = reconcile(world)
+    const stored = await loadWorld(tx)
+    const world = { ...stored, loads: context.loadsOf(stored) }
+    const plan = reconcile(world, context.policy)
     const problems = checkPlan(world, plan)
     if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)
     for (const step of plan.steps) await apply(tx, step)
+    await deleteExpiredDemands(tx)
     for (const node of silent) await tellSilent(tx, node)
-    const lost = await tellLost(tx, world, plan)
+    const news = [...newsOf(world, plan), ...(await recordBreakers(tx, world, plan, context.ticks))]
+    for (const event of news) await appendEvent(tx, event)
     const freeze = await tellFreeze(tx, plan, context.wasFrozen)
-    const told = silent.length + lost > 0 || freeze !== undefined
+    const told = silent.length + news.length > 0 || freeze !== undefined
     const after = plan.steps.length === 0 ? world : await loadWorld(tx)
     return { world: after, keys: await listRoutedKeys(tx), plan, silent, freeze, told, hearing }
   })
@@ -84,6 +97,7 @@ async function apply(tx: Sql, step: Step): Promise<void> {
       await reserveReplica(tx, { id: randomUUID(), ...step })
       return
     case 'stop':
+    case 'evict':
       await moveReplica(tx, step.replica, { to: endingState(step.replica.state) })
       return
     case 'forget':
@@ -97,15 +111,16 @@ function tellSilent(tx: Sql, { id, name, liveness }: TurnOutcome['silent'][numbe
   return appendEvent(tx, { actor: 'control', action: `node.${liveness}`, nodeId: id, reason })
 }
 
-/** What its node took with it. Returns how many. */
-async function tellLost(tx: Sql, { nodes }: World, { steps }: Plan): Promise<number> {
-  const lost = steps.flatMap((step) => (step.kind === 'forget' && step.why === 'node offline' ? [step.replica] : []))
-  const names = new Map(nodes.map(({ id, name }) => [id, name]))
-  for (const replica of lost) {
-    const name = names.get(replica.nodeId)!
-    await appendEvent(tx, replicaLost(replica, name, `${name} is offline`))
-  }
-  return lost.length
+/** What was placed where and why, what had to go for it, and what a node took with it. */
+function newsOf({ nodes }: World, { steps }: Plan): NewEvent[] {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  return steps.flatMap((step) => {
+    const node = byId.get(step.kind === 'reserve' ? step.nodeId : step.replica.nodeId)!
+    if (step.kind === 'reserve') return replicaPlaced(step, node)
+    if (step.kind === 'evict') return replicaEvicted(step.replica, node.name, step.forModel)
+    if (step.kind === 'stop') return []
+    return step.why === 'node offline' ? replicaLost(step.replica, node.name, `${node.name} is offline`) : []
+  })
 }
 
 /** Told when it begins and when it ends, not in between, whoever leads. */
@@ -116,7 +131,7 @@ async function tellFreeze(tx: Sql, { frozen }: Plan, known: boolean | undefined)
   if (isFrozen === wasFrozen) return undefined
   const nodes = frozen.map(({ name }) => name)
   const reason = isFrozen
-    ? `${nodes.length} nodes went silent together: their replicas are neither given up nor replaced until they are back`
+    ? `${nodes.length} nodes went silent together: their replicas are neither given up nor replaced until they are back, or "flotilla nodes accept-loss" says that they will not be`
     : 'the nodes that went silent together are back, or gone for good: replicas are replaced again'
   await appendEvent(tx, {
     actor: 'control',

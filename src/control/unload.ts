@@ -5,6 +5,7 @@ import { replacementsFor, type Replacements } from '../core/reconcile/replacemen
 import type { Replica } from '../core/types.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { NodeRow } from '../store/nodes.ts'
+import { deleteDemand } from '../store/demands.ts'
 import { moveReplica } from '../store/replicas.ts'
 import { loadWorld, type StoredWorld } from '../store/world.ts'
 import type { AdminDeps } from './api/deps.ts'
@@ -42,6 +43,8 @@ export interface Unloading {
 export async function unload(deps: UnloadDeps, nodeId: string, order: UnloadOrder): Promise<Unloading> {
   const { node, world, matched, keptByRule } = await change(deps, async (tx, tell) => {
     const node = await neededNode(tx, nodeId)
+    // Who waited for it is served by now, or says again within seconds that it waits.
+    await deleteDemand(tx, order.modelName)
     const world = await loadWorld(tx)
     const matched = world.replicas.filter((replica) => replica.nodeId === nodeId && isMeant(replica, order))
     const replacements = replacementsFor(world, order.modelName, new Set(matched.map(({ id }) => id)))

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Refusal } from '../core/placement/place.ts'
+import type { Refusal } from '../core/placement/types.ts'
+import type { Plan } from '../core/reconcile/plan.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
 import type { ControlEvents } from './events.ts'
 import { UnmetRules } from './unmet-rules.ts'
@@ -18,9 +19,17 @@ const refusal = (fields: Partial<Refusal>): Refusal => ({
   filter: 'engine',
   needed: 'vllm',
   available: 'the program "vllm" is not in PATH',
+  where: null,
   ...fields,
 })
-const waits = { modelName: 'a', missing: 1, refusals: [refusal({})] }
+const unmet = (modelName: string, ...refusals: Refusal[]): Plan['unmet'][number] => ({
+  modelName,
+  missing: 1,
+  refusals,
+  advice: [],
+  isBusy: false,
+})
+const waits = unmet('a', refusal({}))
 
 test('a rule that cannot be met is told once, when it lasts, with its reasons', async () => {
   const { clock, told, tell } = rules()
@@ -29,19 +38,19 @@ test('a rule that cannot be met is told once, when it lasts, with its reasons', 
   tell(waits)
   await clock.advance(60_000)
   tell(waits)
-  expect(told).toEqual(['a: gpu-1: engine (the program "vllm" is not in PATH)'])
+  expect(told).toEqual(['a: gpu-1: cannot run vllm: the program "vllm" is not in PATH'])
 })
 
 test('another rule whose wait counts down does not keep it from being told, and is told once itself', async () => {
   const { clock, told, tell } = rules()
   for (let seconds = 10; seconds >= 0; seconds -= 1) {
     const available = `failed 3 times, next try in ${seconds} s`
-    tell(waits, { modelName: 'b', missing: 1, refusals: [refusal({ filter: 'failing', available })] })
+    tell(waits, unmet('b', refusal({ filter: 'failing', available })))
     await clock.advance(1000)
   }
   expect(told).toEqual([
-    'a: gpu-1: engine (the program "vllm" is not in PATH)',
-    'b: gpu-1: failing (failed 3 times, next try in 5 s)',
+    'a: gpu-1: cannot run vllm: the program "vllm" is not in PATH',
+    'b: gpu-1: failed 3 times, next try in 5 s',
   ])
 })
 

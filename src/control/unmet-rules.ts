@@ -1,5 +1,6 @@
-import type { Refusal } from '../core/placement/place.ts'
-import type { Plan } from '../core/reconcile/reconcile.ts'
+import type { Refusal } from '../core/placement/types.ts'
+import { describeRefusal } from '../core/placement/refusals.ts'
+import type { Plan } from '../core/reconcile/plan.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ControlEvents } from './events.ts'
 
@@ -35,14 +36,16 @@ export class UnmetRules {
       known.set(modelName, one)
       if (one.told || nowMs - one.sinceMs < PATIENCE_MS) continue
       one.told = true
-      const texts = refusals.map((refusal) => `${refusal.nodeName}: ${refusal.filter} (${refusal.available})`)
+      const texts = refusals.map((refusal) => `${refusal.nodeName}: ${describeRefusal(refusal)}`)
       this.#events.unmet(modelName, missing, texts.join(', ') || 'there are no nodes')
     }
     this.#known = known
   }
 }
 
-/** A wait that counts down is the same reason all along. */
+/** A wait that counts down, or free memory that varies a little, is the same reason all along. */
 function lasting({ nodeId, filter, available }: Refusal): unknown[] {
-  return filter === 'failing' ? [nodeId, filter] : [nodeId, filter, available]
+  return VARYING.has(filter) ? [nodeId, filter] : [nodeId, filter, available]
 }
+
+const VARYING: ReadonlySet<Refusal['filter']> = new Set(['failing', 'memory', 'disk'])

@@ -3,7 +3,7 @@ import type { KeyCreated } from '../api/admin/schemas.ts'
 import { listEvents } from '../store/events.ts'
 import { listReplicas } from '../store/replicas.ts'
 import type { StoredWorld } from '../store/world.ts'
-import { aDevice, aReport } from '../testing/builders.ts'
+import { aDevice, aReport, aRule } from '../testing/builders.ts'
 import { anApplicant, type Applicant } from '../testing/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 import { RoutingFeed } from './routing-feed.ts'
@@ -71,31 +71,31 @@ export function describeWorld(storeName: string, openStore: OpenStore): void {
       expect(node((await scene().turn()).world, fresh).lastHeartbeatMs).toBeNull()
     })
 
-    test('a rule keeps its selector and policy until it is saved again', async () => {
+    test('a rule keeps all that it asks for until it is saved again', async () => {
       const path = '/api/nodes/scheduling'
-      const selective = { model_name: 'm', node_selector: { tier: 'fast', 'node.replica-slots': '2' } }
-      await scene().admin('POST', path, { ...selective, route_policy: 'round_robin' })
+      const selector = { tier: ['fast', 'faster'], 'node.replica-slots': '2' }
+      const idle = { scale_to_zero_after_s: 60 }
+      await scene().admin('POST', path, {
+        model_name: 'm',
+        node_selector: selector,
+        route_policy: 'round_robin',
+        ...idle,
+      })
       expect((await scene().turn()).world.rules).toEqual([
-        {
-          modelName: 'm',
-          nodeSelector: selective.node_selector,
-          routePolicy: 'round_robin',
-          minReplicas: 0,
-          maxReplicas: 0,
-        },
-      ])
-      expect((await scene().admin<unknown>('GET', path)).body).toMatchObject([
-        { ...selective, route_policy: 'round_robin' },
+        aRule({ nodeSelector: selector, routePolicy: 'round_robin', minReplicas: 0, scaleToZeroAfterMs: 60_000 }),
       ])
       await scene().admin('POST', path, { model_name: 'm', min_replicas: 1 })
-      expect((await scene().turn()).world.rules).toMatchObject([{ nodeSelector: {}, routePolicy: 'least_loaded' }])
+      expect((await scene().turn()).world.rules).toEqual([aRule()])
+      await scene().admin('POST', path, { model_name: 'm', spread_all: true, node_selector: { '!spot': '' } })
       const saved = (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action === 'rule.saved')
       expect(saved).toMatchObject([
         {
-          reason: '0 to any number of replicas of m on nodes with tier=fast, node.replica-slots=2',
+          reason:
+            '0 to any number of replicas of m on nodes with tier=fast|faster,node.replica-slots=2, none after 60 s without a request',
           data: { route_policy: 'round_robin' },
         },
         { reason: '1 to any number of replicas of m', data: { node_selector: {} } },
+        { reason: 'one replica of m on every node with !spot', data: { spread_all: true } },
       ])
     })
 

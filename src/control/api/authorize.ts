@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Route } from '../../api/admin/routes.ts'
+import type { Route } from '../../api/admin/route.ts'
 import { SIGNATURE_LIFE_MS, signedText } from '../../api/node-signature.ts'
 import { verify } from '../../bus/nkey.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'

@@ -16,23 +16,8 @@ export function capAnswers(deps: AdminDeps): Answers<'setSlots' | 'resetSlots' |
     })
 
   return {
-    setSlots: ({ value }, { id }) =>
-      changeNode(id, async (tx, tell, node) => {
-        refuseAgent(node, 'slots')
-        if (node.max_replicas_override === value) return
-        await overrideSlots(tx, id, value)
-        const reason = `${node.name} has ${value} slots for each model`
-        await tell({ actor: 'admin', action: 'node.slots_set', nodeId: id, reason, data: { value } })
-      }),
-
-    resetSlots: (_body, { id }) =>
-      changeNode(id, async (tx, tell, node) => {
-        if (node.max_replicas_override === null) return
-        await overrideSlots(tx, id, null)
-        const value = node.max_replicas_per_model
-        const reason = `${node.name} has the slots its worker declares again: ${value}`
-        await tell({ actor: 'admin', action: 'node.slots_reset', nodeId: id, reason, data: { value } })
-      }),
+    setSlots: ({ value }, { id }) => changeNode(id, (tx, tell, node) => writeSlots(tx, tell, node, value)),
+    resetSlots: (_body, { id }) => changeNode(id, (tx, tell, node) => writeSlots(tx, tell, node, null)),
 
     setBudget: ({ value }, { id }) => {
       const text = String(value).trim()
@@ -41,24 +26,36 @@ export function capAnswers(deps: AdminDeps): Answers<'setSlots' | 'resetSlots' |
           details: { param: 'value' },
         })
       }
-      return changeNode(id, async (tx, tell, node) => {
-        refuseAgent(node, 'VRAM budget')
-        if (node.vram_budget_override === text) return
-        await overrideBudget(tx, id, text)
-        const reason = `replicas on ${node.name} may use ${text} of its VRAM`
-        await tell({ actor: 'admin', action: 'node.budget_set', nodeId: id, reason, data: { value: text } })
-      })
+      return changeNode(id, (tx, tell, node) => writeBudget(tx, tell, node, text))
     },
 
-    resetBudget: (_body, { id }) =>
-      changeNode(id, async (tx, tell, node) => {
-        if (node.vram_budget_override === null) return
-        await overrideBudget(tx, id, null)
-        const value = node.vram_budget
-        const reason = `${node.name} has the VRAM budget its worker declares again: ${value ?? 'none'}`
-        await tell({ actor: 'admin', action: 'node.budget_reset', nodeId: id, reason, data: { value } })
-      }),
+    resetBudget: (_body, { id }) => changeNode(id, (tx, tell, node) => writeBudget(tx, tell, node, null)),
   }
+}
+
+/** Null hands them back to the worker. What is so already is not written again. */
+export async function writeSlots(tx: Sql, tell: Tell, node: NodeRow, value: number | null): Promise<void> {
+  if (value !== null) refuseAgent(node, 'slots')
+  if (node.max_replicas_override === value) return
+  const { id: nodeId, name, max_replicas_per_model: declared } = node
+  await overrideSlots(tx, nodeId, value)
+  const [action, reason] =
+    value === null
+      ? ['node.slots_reset', `${name} has the slots its worker declares again: ${declared}`]
+      : ['node.slots_set', `${name} has ${value} slots for each model`]
+  await tell({ actor: 'admin', action, nodeId, reason, data: { value: value ?? declared } })
+}
+
+export async function writeBudget(tx: Sql, tell: Tell, node: NodeRow, text: string | null): Promise<void> {
+  if (text !== null) refuseAgent(node, 'VRAM budget')
+  if (node.vram_budget_override === text) return
+  const { id: nodeId, name, vram_budget: declared } = node
+  await overrideBudget(tx, nodeId, text)
+  const [action, reason] =
+    text === null
+      ? ['node.budget_reset', `${name} has the VRAM budget its worker declares again: ${declared ?? 'none'}`]
+      : ['node.budget_set', `replicas on ${name} may use ${text} of its VRAM`]
+  await tell({ actor: 'admin', action, nodeId, reason, data: { value: text ?? declared } })
 }
 
 function refuseAgent({ name, node_type: type }: NodeRow, what: string): void {

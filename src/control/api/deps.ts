@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Bus } from '../../bus/bus.ts'
+import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
@@ -53,6 +54,8 @@ export interface AdminDeps {
   replaceDefaultToken: (token: string) => void | Promise<void>
   /** Where nodes get models from whose source is `frontend:`. It need not exist. */
   modelsFolder: string
+  /** How nodes are chosen, to tell where a model would go. */
+  placement: PlacePolicy
   /** The store has changed: `control.wake()`. */
   onChange: () => void
 }

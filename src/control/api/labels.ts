@@ -52,7 +52,13 @@ export function labelAnswers(deps: AdminDeps): Answers<'getLabels' | 'putLabels'
   }
 }
 
-async function setAdminLabels(tx: Sql, tell: Tell, node: NodeRow, labels: Record<string, string>): Promise<void> {
+/** All that an admin has set become these. */
+export async function setAdminLabels(
+  tx: Sql,
+  tell: Tell,
+  node: NodeRow,
+  labels: Record<string, string>,
+): Promise<void> {
   checkLabels('labels', labels)
   const changed = await replaceLabels(tx, node.id, 'admin', new Map(Object.entries(labels)))
   if (changed.length > 0) await tellLabels(tell, node, changed)

@@ -1,23 +1,26 @@
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
-import { budgetBytes, parseBudget } from '../../core/nodes/budget.ts'
 import { effectiveLabels, type Label } from '../../core/nodes/labels.ts'
 import { statusOf } from '../../core/nodes/status.ts'
+import { reservedOn } from '../../core/placement/holding.ts'
+import type { Claim, Model, Node } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { listLabels, listLabelsOfNode } from '../../store/labels.ts'
-import { findNode, listNodes, slotsOf, type NodeRow } from '../../store/nodes.ts'
+import { listModels } from '../../store/models.ts'
+import { budgetOf, findNode, listNodes, slotsOf, toNode, type NodeRow } from '../../store/nodes.ts'
 import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/replicas.ts'
 
 export async function viewNodes(sql: Sql): Promise<NodeView[]> {
   const rows = await listNodes(sql)
   const labels = await listLabels(sql)
   const replicas = Map.groupBy(await listReplicas(sql), ({ nodeId }) => nodeId)
-  return rows.map((row) => viewNode(row, labels.get(row.id) ?? [], replicas.get(row.id) ?? []))
+  const models = await listModels(sql)
+  return rows.map((row) => viewNode(row, labels.get(row.id) ?? [], replicas.get(row.id) ?? [], models))
 }
 
 export async function viewOneNode(sql: Sql, id: string): Promise<NodeView> {
   const row = await neededNode(sql, id)
-  return viewNode(row, await listLabelsOfNode(sql, id), await listReplicasOfNode(sql, id))
+  return viewNode(row, await listLabelsOfNode(sql, id), await listReplicasOfNode(sql, id), await listModels(sql))
 }
 
 export async function neededNode(sql: Sql, id: string): Promise<NodeRow> {
@@ -26,7 +29,12 @@ export async function neededNode(sql: Sql, id: string): Promise<NodeRow> {
   return node
 }
 
-export function viewNode(row: NodeRow, labels: readonly Label[], replicas: readonly StoredReplica[]): NodeView {
+function viewNode(
+  row: NodeRow,
+  labels: readonly Label[],
+  replicas: readonly StoredReplica[],
+  models: readonly Model[],
+): NodeView {
   const slots = slotsOf(row)
   const approved = row.approved_at !== null
   const { id, name, node_type, desired, liveness, liveness_since, public_key, address, version } = row
@@ -54,6 +62,7 @@ export function viewNode(row: NodeRow, labels: readonly Label[], replicas: reado
     devices,
     total_vram: totalVram(row),
     available_vram: availableVram(row),
+    ...viewReserved(toNode(row, labels), replicas, models),
     total_ram,
     available_ram,
     total_disk,
@@ -74,13 +83,15 @@ export function viewLabels(labels: readonly Label[], slots: number): Pick<NodeVi
   }
 }
 
+function viewReserved(node: Node, replicas: readonly StoredReplica[], models: readonly Model[]) {
+  const { vram, byDevice, ram } = reservedOn(node, replicas, models)
+  return { reserved_vram: vram, reserved_vram_by_device: byDevice, reserved_ram: ram }
+}
+
 function viewBudget(row: NodeRow) {
-  const text = row.vram_budget_override ?? row.vram_budget
-  const budget = text === null ? undefined : parseBudget(text)
   return {
-    vram_budget: text,
-    // Without a device there is nothing to take a share of, or none has been reported yet.
-    vram_budget_bytes: budget && row.devices.length > 0 ? budgetBytes(budget, totalVram(row)) : null,
+    vram_budget: row.vram_budget_override ?? row.vram_budget,
+    vram_budget_bytes: budgetOf(row),
     vram_budget_declared: row.vram_budget,
     vram_budget_manually_set: row.vram_budget_override !== null,
   }
@@ -109,5 +120,13 @@ export function viewReplica(replica: StoredReplica): ReplicaView {
     progress: replica.progress,
     error: replica.error,
     last_exit: replica.lastExit,
+    claim: replica.claim && viewClaim(replica.claim),
+    measured: replica.measured && { devices: replica.measured.devices?.slice() ?? null, ram: replica.measured.ram },
+    last_used_at: replica.lastUsedMs,
+    ready_at: replica.readySinceMs,
   }
+}
+
+function viewClaim({ devices, ram, disk, source }: Claim): ReplicaView['claim'] {
+  return { devices: [...devices], ram, disk, source }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
 import { aStage } from '../../testing/admin-stage.ts'
-import { toModel } from './models.ts'
 
 describe('a node', () => {
   test('that is removed leaves nothing behind, is told, and is taken off the bus afterwards', async () => {
@@ -56,6 +55,25 @@ describe('a node', () => {
     expect(body).toMatchObject({ vram_budget: text, vram_budget_bytes: bytes, vram_budget_manually_set: true })
   })
 
+  test('says how much is held on each of its devices for replicas that have not been measured', async () => {
+    const { scene, thor } = await aStage()
+    const gpu = (index: number) => ({ index, uuid: `g${index}`, name: 'g', total_vram: 8e9, available_vram: 8e9 })
+    const devices = [gpu(0), gpu(1)].map((one) => ({ ...one, unified: false }))
+    await scene.heartbeat(thor, [], { gpu_vendor: 'nvidia', devices })
+    const claim = { devices: [{ index: 1, bytes: 3e9 }], ram: 1e9, disk: 5, source: 'computed', alone: false }
+    const hold = (text: string) => scene.db.transaction((tx) => tx.query('update replicas set claim = $1', [text]))
+    await hold(JSON.stringify(claim))
+    const held = { reserved_vram: 3e9, reserved_vram_by_device: [0, 3e9], reserved_ram: 1e9 }
+    expect(await scene.node(thor)).toMatchObject(held)
+    expect((await scene.admin<NodeView[]>('GET', '/api/nodes')).body).toMatchObject([{ name: 'loki' }, held])
+    const [replica] = (await scene.admin<ReplicaView[]>('GET', '/api/replicas')).body
+    const { alone: _alone, ...shown } = claim
+    expect(replica).toMatchObject({ claim: shown, measured: null, last_used_at: null, ready_at: null })
+    // A heartbeat says what is free; it never erases what is held.
+    await scene.heartbeat(thor, [], { gpu_vendor: 'nvidia', devices })
+    expect(await scene.node(thor)).toMatchObject(held)
+  })
+
   test('has labels of any printable unicode, which can be taken away again', async () => {
     const { scene, thor } = await aStage()
     const labels = { 'зона/1 #3': 'Köln 🚢 100%', 'a=b&c?d': '"', __proto__x: 'y' }
@@ -75,29 +93,6 @@ describe('a node', () => {
       expect((await scene.admin('POST', `/api/nodes/${thor.nodeId}/${what}`)).status).toBe(200)
     }
     expect(scene.asked.changes).toBe(changes + 2)
-  })
-})
-
-describe('models', () => {
-  test('are saved, listed and deleted, whatever characters their names have', async () => {
-    const { scene } = await aStage()
-    const name = 'org/модель #1 100%'
-    const source = 'hf:org/repo/m.gguf#sha256=00'
-    const saved = await scene.admin('POST', '/api/models', { name, engine: 'sim', source, options: { parallel: 2 } })
-    expect(saved).toMatchObject({ status: 200, body: { name, engine: 'sim', source, options: { parallel: 2 } } })
-    expect((await scene.admin('GET', '/api/models')).body).toMatchObject([{ name: 'm' }, { name }])
-    const path = `/api/models/${encodeURIComponent(name)}`
-    expect(await scene.admin('DELETE', path)).toMatchObject({ status: 200, body: { deleted: name } })
-    expect((await scene.admin('DELETE', path)).status).toBe(404)
-  })
-
-  test('the revision is the hash of the meaning: order does not matter, values do', () => {
-    const revision = (options: Record<string, number>, source: string | null = null) =>
-      toModel({ name: 'm', engine: 'sim', source, options }).revision
-    expect(revision({ a: 1, b: 2 })).toBe(revision({ b: 2, a: 1 }))
-    expect(revision({ a: 1 })).not.toBe(revision({ a: 2 }))
-    expect(revision({ a: 1 }, 'file:/m.gguf')).not.toBe(revision({ a: 1 }))
-    expect(revision({ a: 1 }, 'file:/m.gguf')).not.toBe(revision({ a: 1 }, 'file:/n.gguf'))
   })
 })
 

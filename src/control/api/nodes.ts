@@ -1,7 +1,8 @@
 import { messageOf, AppError } from '../../platform/errors.ts'
+import type { Sql } from '../../store/database.ts'
 import { approveNode, deleteNode, setDesired, type NodeRow } from '../../store/nodes.ts'
 import { listReplicas, listReplicasOfNode } from '../../store/replicas.ts'
-import { change } from '../change.ts'
+import { change, type Tell } from '../change.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 import { neededNode, viewNodes, viewOneNode, viewReplica } from './node-view.ts'
@@ -23,14 +24,9 @@ export function nodeAnswers(
 > {
   const { db } = deps
 
-  const desire = (id: string, desired: 'active' | 'draining') =>
+  const desire = (id: string, desired: NodeRow['desired']) =>
     change(deps, async (tx, tell) => {
-      const { name } = await neededNode(tx, id)
-      const [action, reason] =
-        desired === 'draining'
-          ? ['node.draining', `${name} takes no new requests and replicas`]
-          : ['node.resumed', `${name} takes requests and replicas again`]
-      if (await setDesired(tx, id, desired)) await tell({ actor: 'admin', action, nodeId: id, reason })
+      await writeDesired(tx, tell, await neededNode(tx, id), desired)
       return viewOneNode(tx, id)
     })
 
@@ -78,6 +74,15 @@ export function nodeAnswers(
     },
     listReplicas: async () => (await listReplicas(db)).map(viewReplica),
   }
+}
+
+export async function writeDesired(tx: Sql, tell: Tell, node: NodeRow, desired: NodeRow['desired']): Promise<void> {
+  const { id: nodeId, name } = node
+  const [action, reason] =
+    desired === 'draining'
+      ? ['node.draining', `${name} takes no new requests and replicas`]
+      : ['node.resumed', `${name} takes requests and replicas again`]
+  if (await setDesired(tx, nodeId, desired)) await tell({ actor: 'admin', action, nodeId, reason })
 }
 
 /** Its rows are gone, so nothing it does counts any more; that it stops soon is a courtesy to its machine. */

@@ -1,6 +1,12 @@
 import { z } from 'zod'
-import { adminRoutes, type Route } from '../../api/admin/routes.ts'
+import * as clusterSchemas from '../../api/admin/cluster-schemas.ts'
+import * as modelSchemas from '../../api/admin/model-schemas.ts'
+import * as planSchemas from '../../api/admin/plan-schemas.ts'
+import type { Route } from '../../api/admin/route.ts'
+import { adminRoutes } from '../../api/admin/routes.ts'
+import * as ruleSchemas from '../../api/admin/rule-schemas.ts'
 import * as schemas from '../../api/admin/schemas.ts'
+import { loadStatus } from '../../api/load-status.ts'
 import { errorTable, type ErrorCode } from '../../platform/errors.ts'
 import { version } from '../../platform/version.ts'
 
@@ -44,10 +50,11 @@ const errorBody = z.object({
 })
 
 /** Bodies are described as they are sent (what has a default may be left out), answers as they arrive. */
+const every = { ...schemas, ...modelSchemas, ...ruleSchemas, ...planSchemas, ...clusterSchemas, loadStatus }
 const named = new Map<z.ZodType, { id: string; io: 'input' | 'output' }>()
-for (const [name, schema] of Object.entries(schemas)) {
+for (const [name, schema] of Object.entries(every)) {
   if (!(schema instanceof z.ZodType)) continue
-  const isBody = /Input$|Patch$|Registration$/.test(name)
+  const isBody = /Input$|Patch$|Change$|Registration$/.test(name)
   named.set(schema, { id: name[0]!.toUpperCase() + name.slice(1), io: isBody ? 'input' : 'output' })
 }
 

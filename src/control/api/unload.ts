@@ -3,7 +3,7 @@ import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 
 /** Long enough for idle replicas to be gone when the answer comes; who drains for longer is `gone: false` and goes on. */
-const WAIT_MS = 5000
+export const UNLOAD_WAIT_MS = 5000
 
 /**
  * What is not there is unloaded already, so an unknown model or index is an empty list and no error: asking twice, or for
@@ -12,7 +12,12 @@ const WAIT_MS = 5000
 export function unloadAnswers(deps: AdminDeps): Answers<'unloadModel'> {
   return {
     async unloadModel({ model_name: modelName, replica_index: replicaIndex, force }, { id }) {
-      const { replicas, keptByRule } = await unload(deps, id, { modelName, replicaIndex, force, waitMs: WAIT_MS })
+      const { replicas, keptByRule } = await unload(deps, id, {
+        modelName,
+        replicaIndex,
+        force,
+        waitMs: UNLOAD_WAIT_MS,
+      })
       return { replicas, kept_by_rule: keptByRule }
     },
   }

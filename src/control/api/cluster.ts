@@ -1,0 +1,9 @@
+import { listRules } from '../../store/rules.ts'
+import { loadWorld } from '../../store/world.ts'
+import type { Answers } from './answers.ts'
+import { viewCluster } from './cluster-view.ts'
+import type { AdminDeps } from './deps.ts'
+
+export function clusterAnswers({ db, placement }: AdminDeps): Answers<'showCluster'> {
+  return { showCluster: async () => viewCluster(await loadWorld(db), await listRules(db), placement) }
+}

@@ -1,0 +1,116 @@
+import { stat } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { fromHeaderMessage } from '../api/model-header.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Model, ModelFacts, Node } from '../core/types.ts'
+import { localBytes, remoteBytes } from '../model-header/byte-source.ts'
+import { inspectModel, type Inspected } from '../model-header/inspect.ts'
+import type { ModelFile } from '../model-header/read-header.ts'
+import type { AskDeps } from '../model-source/ask.ts'
+import type { Hub } from '../model-source/hub.ts'
+import { resolveHub, resolveUrl } from '../model-source/resolve.ts'
+import { parseSource } from '../model-source/source.ts'
+import { splitParts } from '../model-source/split-parts.ts'
+import { Turns } from '../model-source/turns.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Logger } from '../platform/log.ts'
+import { findBelow, listFiles } from './models-folder.ts'
+
+export type FactsRead = Pick<ModelFacts, 'payloadBytes' | 'header'>
+
+export interface ReadFactsDeps {
+  bus: Pick<Bus, 'request'>
+  hub: Hub
+  modelsFolder: string
+  clock: Clock
+  log: Logger
+  random: () => number
+}
+
+/** Facts are tried again later anyway. */
+const retry = { mostTries: 2, firstDelayMs: 500, mostDelayMs: 2000 }
+const STALL_MS = 10_000
+const QUESTIONS_AT_ONCE = 4
+const NODES_ASKED = 3
+const ANSWER_WITHIN_MS = 18_000
+
+/** What the files of a model say: read from where nodes would fetch them, or by a node that has them. */
+export async function readFacts(
+  { engine, source, options }: Pick<Model, 'engine' | 'source' | 'options'>,
+  nodes: readonly Node[],
+  deps: ReadFactsDeps,
+  signal: AbortSignal,
+): Promise<FactsRead> {
+  const asked = { source: source ?? '', options }
+  const remote = await inspectModel(asked, (text, signal) => findFiles(text, deps, signal), signal)
+  if (!asked.source.startsWith('file:')) return { payloadBytes: remote.bytes, header: remote.header }
+  const local = await askNodes(asked, nodesThatMayTell({ engine }, nodes), deps, signal)
+  return together(local, remote)
+}
+
+/** Those that could run it have its files, if anybody has. */
+export function nodesThatMayTell({ engine }: Pick<Model, 'engine'>, nodes: readonly Node[]): Node[] {
+  return nodes.filter(
+    ({ approved, liveness, nodeType, engines }) =>
+      approved && liveness === 'online' && nodeType === 'backend' && engines[engine]?.whyNot === null,
+  )
+}
+
+async function findFiles(
+  text: string,
+  { hub, modelsFolder, clock, log, random }: ReadFactsDeps,
+  signal: AbortSignal,
+): Promise<ModelFile[] | undefined> {
+  const source = parseSource(text)
+  if (source.kind === 'local') return undefined
+  if (source.kind === 'frontend') return belowModelsFolder(modelsFolder, source.path)
+  const ask: AskDeps = { clock, log, random, limits: retry, stallMs: STALL_MS }
+  const resolved =
+    source.kind === 'url'
+      ? resolveUrl(source)
+      : await resolveHub(source, { ...ask, hub, questions: new Turns(QUESTIONS_AT_ONCE) }, signal)
+  return resolved.files.map((wanted) => ({ path: wanted.path, bytes: remoteBytes(wanted, ask) }))
+}
+
+/** Each part is looked up for itself, since each may be a link of its own; it is known by the name that was asked for. */
+async function belowModelsFolder(folder: string, path: string): Promise<ModelFile[]> {
+  const found = await Promise.all(
+    splitParts(path).map(async (part) => {
+      const { kind, path: real } = await findBelow(folder, part)
+      if (kind === 'file')
+        return [{ path: posix.basename(part), bytes: localBytes(real, (await stat(real)).size, part) }]
+      const { files } = await listFiles(folder, real)
+      return files.map(({ path, size }) => ({ path, bytes: localBytes(join(real, path), size, `${part}/${path}`) }))
+    }),
+  )
+  return found.flat()
+}
+
+async function askNodes(
+  asked: { source: string; options: Model['options'] },
+  nodes: readonly Node[],
+  { bus }: ReadFactsDeps,
+  signal: AbortSignal,
+): Promise<FactsRead> {
+  let last: AppError | undefined
+  for (const { id: nodeId, name } of nodes.slice(0, NODES_ASKED)) {
+    signal.throwIfAborted()
+    try {
+      const reply = await bus.request('modelInspect', asked, { nodeId, timeoutMs: ANSWER_WITHIN_MS })
+      return { payloadBytes: reply.payload_bytes, header: reply.header && fromHeaderMessage(reply.header) }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      last = new AppError(error.code, `On ${name}: ${error.message}`, { cause: error })
+    }
+  }
+  throw last ?? new AppError('unavailable', 'No node that could run it is online.')
+}
+
+/** What the node has, and what its options name elsewhere. */
+function together({ header, payloadBytes }: FactsRead, { bytes, besideBytes }: Inspected): FactsRead {
+  return {
+    payloadBytes: payloadBytes === null || bytes === null ? null : payloadBytes + bytes,
+    header: header && { ...header, projectorBytes: header.projectorBytes + (besideBytes ?? 0) },
+  }
+}
