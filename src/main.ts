@@ -2,7 +2,7 @@ import type { Command, Subcommand } from './cli/command.ts'
 import { commandHelp, generalHelp, subcommandHelp } from './cli/help.ts'
 import { parseArguments, type Invocation } from './cli/parse-arguments.ts'
 import { options, type Config, type OptionName } from './config/options.ts'
-import { findConfigFile, fromEnvironment, readConfigFile } from './config/sources.ts'
+import { findConfigFile, fromEnvironment } from './config/sources.ts'
 import { toConfig } from './config/to-config.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import { version } from './platform/version.ts'
@@ -61,8 +61,7 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
 
 async function loadConfig({ command, flags, configFile }: Invocation): Promise<Config> {
   const { env } = process
-  const path = findConfigFile(configFile, env, process.cwd())
-  const file = path === undefined ? undefined : await readConfigFile(path)
+  const file = await findConfigFile(configFile, env, process.cwd())
   const environment = fromEnvironment(env, Object.keys(options) as OptionName[])
   return toConfig({ flags, environment, file, env, command: command.name })
 }

@@ -74,7 +74,8 @@ function tellRemoval(worker: Worker, log: Logger): void {
  * well: after a crash the gateway may for a moment still know replicas that went with the last run.
  */
 async function firstReplicas({ db, gateway }: Frontend): Promise<string[]> {
-  const kept = (await listRules(db)).filter((rule) => rule.min_replicas > 0).map((rule) => rule.model_name)
+  const rules = await listRules(db)
+  const kept = rules.filter((rule) => rule.min_replicas > 0 || rule.spread_all).map((rule) => rule.model_name)
   const beganMs = clock.nowMs()
   for (;;) {
     const replicas = await listReplicas(db)

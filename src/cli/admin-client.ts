@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { adminRoutes, type AdminBody, type AdminReply, type AdminRouteName, type Route } from '../api/admin/routes.ts'
+import type { Route } from '../api/admin/route.ts'
+import { adminRoutes, type AdminBody, type AdminReply, type AdminRouteName } from '../api/admin/routes.ts'
 import { AppError, errorTable, messageOf, type ErrorCode } from '../platform/errors.ts'
 import { requestJson, type JsonAnswer } from '../platform/http-client.ts'
 import { openEvents, type SentEvent } from '../platform/sse-reader.ts'

@@ -78,12 +78,12 @@ describe('the command line', () => {
     [['pu'], 'There is no command "pu". Did you mean up? See flotilla --help.'],
     [
       ['serve'],
-      'There is no command "serve". There is: up, frontend, gateway, worker, nodes, models, engines, logs, why, token, keys. See flotilla --help.',
+      'There is no command "serve". There is: up, frontend, gateway, worker, status, nodes, models, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
     ],
     [['node'], 'There is no command "node". Did you mean nodes? See flotilla --help.'],
     [
       ['--listen', 'x'],
-      'A command comes first. There is: up, frontend, gateway, worker, nodes, models, engines, logs, why, token, keys. See flotilla --help.',
+      'A command comes first. There is: up, frontend, gateway, worker, status, nodes, models, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
     ],
     [['up', '--lisen', 'x'], 'flotilla up: there is no option --lisen; did you mean --listen? See flotilla up --help.'],
     [['up', '--wings'], 'flotilla up: there is no option --wings. See flotilla up --help.'],
@@ -94,7 +94,10 @@ describe('the command line', () => {
     [['up', '--listen', '--data', 'x'], 'flotilla up: --listen needs a value. See flotilla up --help.'],
     [['up', '--join', 'x'], 'flotilla up: there is no option --join. See flotilla up --help.'],
     [['nodes', 'lst'], 'flotilla nodes: there is no "lst"; did you mean list? See flotilla nodes --help.'],
-    [['nodes', 'gpu-1'], 'flotilla nodes: there is no "gpu-1"; there is list, show, approve, drain, resume, remove,'],
+    [
+      ['nodes', 'gpu-1'],
+      'flotilla nodes: there is no "gpu-1"; there is list, show, approve, drain, resume, accept-loss,',
+    ],
     [['help', 'nodes', 'aprove'], 'flotilla nodes: there is no "aprove"; did you mean approve?'],
     [['nodes', 'drain'], 'flotilla nodes drain: which node? See flotilla nodes drain --help.'],
     [['nodes', 'drain', 'a', 'b'], 'flotilla nodes drain: unexpected "b". See flotilla nodes drain --help.'],
@@ -104,10 +107,6 @@ describe('the command line', () => {
     [['logs', 'a', 'b'], 'flotilla logs: unexpected "b". See flotilla logs --help.'],
     [['logs', '--folow'], 'flotilla logs: there is no option --folow; did you mean --follow?'],
     [['models', 'unload', '--all'], 'flotilla models unload: which model[#n]? See flotilla models unload --help.'],
-    [
-      ['models', 'unload', 'm'],
-      'flotilla models unload: --node or --all is needed. See flotilla models unload --help.',
-    ],
     [['models', 'delete', 'm', '--all', '--node', 'a'], 'flotilla models delete: give --node or --all, not both.'],
     [['nodes', 'drain', '--', 'a'], 'flotilla nodes drain: unexpected "--". See flotilla nodes drain --help.'],
     [['token', 'create', '--uses'], 'flotilla token create: --uses needs a value. See flotilla token create --help.'],

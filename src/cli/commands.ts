@@ -4,6 +4,9 @@ import { enginesCommand } from './engines/command.ts'
 import { keysCommand } from './keys/command.ts'
 import { logsCommand } from './logs/command.ts'
 import { modelsCommand } from './models/command.ts'
+import { applyCommand, exportCommand, planCommand, whatIfCommand } from './plan/command.ts'
+import { rulesCommand } from './rules/command.ts'
+import { statusCommand } from './status/command.ts'
 import { whyCommand } from './why/command.ts'
 
 const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
@@ -25,7 +28,9 @@ const admission: readonly OptionName[] = [
   'max_running_per_model',
   'max_waiting_per_model',
   'max_wait_s',
+  'model_load_wait',
 ]
+const declared: readonly OptionName[] = ['model_scheduling', 'model_scheduling_config']
 const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
 
 const node = { name: 'node' } as const
@@ -48,6 +53,8 @@ export const commands: readonly Command[] = [
       'advertise',
       'health_listen',
       'bus_listen',
+      'placement',
+      ...declared,
       'expose_node_header',
       ...admission,
       ...storage,
@@ -66,6 +73,8 @@ export const commands: readonly Command[] = [
       'listen',
       'data',
       'bus_listen',
+      'placement',
+      ...declared,
       'expose_node_header',
       ...admission,
       ...storage,
@@ -125,6 +134,7 @@ export const commands: readonly Command[] = [
       'flotilla worker --join http://frontend:8080 --token-file join.token \\\n    --node-labels tier=fast,zone=a --vram-budget 80%',
     ],
   },
+  statusCommand,
   {
     name: 'nodes',
     summary: 'See and change the machines of a cluster',
@@ -159,6 +169,15 @@ export const commands: readonly Command[] = [
         examples: ['flotilla nodes drain gpu-1 --wait'],
       },
       { name: 'resume', summary: 'Undo a drain', arguments: [node], examples: ['flotilla nodes resume gpu-1'] },
+      {
+        name: 'accept-loss',
+        summary: 'Stop waiting for nodes that went silent together',
+        about:
+          'When more than half of the nodes fall silent within a minute, nothing is given up or replaced: that is a network\n' +
+          'far more often than that many machines. If they are really lost, this says so.',
+        flags: { yes: { help: 'Do not ask first' } },
+        examples: ['flotilla nodes accept-loss'],
+      },
       {
         name: 'remove',
         summary: 'Remove a node for good; its worker ends',
@@ -195,6 +214,11 @@ export const commands: readonly Command[] = [
     ],
   },
   modelsCommand,
+  rulesCommand,
+  planCommand,
+  applyCommand,
+  exportCommand,
+  whatIfCommand,
   enginesCommand,
   logsCommand,
   whyCommand,

@@ -21,14 +21,6 @@ export function shortGibOf(part: number | null, whole: number | null): string {
   return `${part === null ? '?' : (part / GIB).toFixed(wholeGib < 1000 ? 1 : 0)}/${end}`
 }
 
-const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
-
-/** `512 B`, `3.4 MiB`, `4.1 GiB`: for sizes that may be anything. */
-export function size(bytes: number): string {
-  const step = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
-  return `${(bytes / 2 ** (10 * step)).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`
-}
-
 const STEPS = [
   { unit: 's', ms: 1000, upTo: 60_000 },
   { unit: 'm', ms: 60_000, upTo: 3_600_000 },
@@ -40,6 +32,12 @@ const STEPS = [
 export function span(ms: number): string {
   const step = STEPS.find(({ upTo }) => ms < upTo) ?? STEPS[3]
   return `${Math.floor(Math.max(0, ms) / step.ms)}${step.unit}`
+}
+
+/** `12 ms`, `1.2 s`, `4m`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${ms} ms`
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms)
 }
 
 /** Reads `30s`, `30m`, `1h`, `7d` into seconds; undefined for anything else. */

@@ -1,9 +1,13 @@
 import type { ProgressMessage } from '../api/bus/messages.ts'
-import { size } from './format.ts'
+import { formatBytes } from '../core/lib/bytes.ts'
 
 /** `43 % of 4.1 GiB, 52 MB/s`, with what is not known left out. */
 export function progressText({ done_bytes: done, total_bytes: total, bytes_per_s: rate }: ProgressMessage): string {
-  const far = total ? `${percent(done, total)} % of ${size(total)}` : done > 0 ? `${size(done)} so far` : ''
+  const far = total
+    ? `${percent(done, total)} % of ${formatBytes(total)}`
+    : done > 0
+      ? `${formatBytes(done)} so far`
+      : ''
   return [far, rate ? rateText(rate) : ''].filter((text) => text !== '').join(', ')
 }
 

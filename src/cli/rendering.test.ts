@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { counted, gibOf, parseSpanS, shellWord, shortGibOf, size, span } from './format.ts'
+import { formatBytes } from '../core/lib/bytes.ts'
+import { counted, gibOf, parseSpanS, shellWord, shortGibOf, span } from './format.ts'
 import { progressText } from './progress.ts'
 import { painter } from './style.ts'
 import { table } from './table.ts'
@@ -177,7 +178,7 @@ describe('sizes and progress', () => {
     [4.1 * GIB, '4.1 GiB'],
     [3 * 2 ** 50, '3072.0 TiB'],
   ])('%i bytes are %s', (bytes, text) => {
-    expect(size(bytes)).toBe(text)
+    expect(formatBytes(bytes)).toBe(text)
   })
 
   const progress = { file: null, done_bytes: 0, total_bytes: null, bytes_per_s: null }

@@ -35,7 +35,8 @@ export function withErrors(lines: readonly string[], replicas: readonly ReplicaV
   return lines.flatMap((line, i) => [line, ...errorLines(replicas[i - first]?.error ?? null, view)])
 }
 
-function errorLines(error: string | null, { width, paint }: View): string[] {
+/** What went wrong, below the row that it belongs to. */
+export function errorLines(error: string | null, { width, paint }: View): string[] {
   if (error === null) return []
   const lines = wrap(plain(error), width - ERROR_INDENT, { breakWords: true })
   const kept = lines.length > MOST_ERROR_LINES ? [...lines.slice(0, MOST_ERROR_LINES), '…'] : lines

@@ -10,6 +10,9 @@ import { logs } from './logs/logs.ts'
 import { modelActs } from './models/acts.ts'
 import { nodeActs } from './nodes/acts.ts'
 import type { Invocation } from './parse-arguments.ts'
+import { apply, exportDocument, plan, whatIf } from './plan/acts.ts'
+import { ruleActs } from './rules/acts.ts'
+import { status } from './status/status.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { tokenActs } from './token/acts.ts'
 import { showToken } from './token/show.ts'
@@ -19,6 +22,12 @@ import { why } from './why/why.ts'
 const acts: Record<string, Record<string, Act>> = {
   nodes: nodeActs,
   models: modelActs,
+  rules: ruleActs,
+  plan: { '': plan },
+  apply: { '': apply },
+  export: { '': exportDocument },
+  whatif: { '': whatIf },
+  status: { '': status },
   engines: engineActs,
   logs: { '': logs },
   why: { '': why },

@@ -7,6 +7,8 @@ export interface Column {
   align?: 'left' | 'right'
   /** May be cut to so many columns; those with a smaller `turn` first. */
   shrink?: { to: number; turn: number }
+  /** Left out where it is `-` in every row: the others need its room. */
+  optional?: true
 }
 
 export interface Cell {
@@ -24,11 +26,14 @@ const GAP = '  '
 
 /** A table of plain text that fits `width` as far as its columns may shrink. Returns its lines. */
 export function table(
-  columns: readonly Column[],
+  all: readonly Column[],
   rows: readonly (readonly (Cell | string)[])[],
   { width, paint, indent = 0 }: TableOptions,
 ): string[] {
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? { text: cell } : cell)))
+  const every = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? { text: cell } : cell)))
+  const isShown = all.map(({ optional }, i) => !optional || every.some((row) => row[i]!.text !== '-'))
+  const columns = all.filter((_, i) => isShown[i])
+  const cells = every.map((row) => row.filter((_, i) => isShown[i]))
   const room = width - indent - GAP.length * (columns.length - 1)
   const widest = (i: number): number => Math.max(0, ...cells.map((row) => widthOf(row[i]!.text)))
   const natural = (titles: readonly string[][]): number[] =>

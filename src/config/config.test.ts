@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
+import { documentKeys } from '../core/declare/document-keys.ts'
 import { tempFolder } from '../testing/temp-folder.ts'
 import { exampleConfig } from './example.ts'
 import { options, type Env, type OptionName } from './options.ts'
@@ -89,6 +90,39 @@ describe('values', () => {
     expect((await configOf({ file: 'join:\n  - http://a:8080\n  - https://b/' })).join).toEqual(joined)
   })
 
+  test('rules of the configuration keep the place that they come from', async () => {
+    expect((await configOf({})).model_scheduling).toBeUndefined()
+    expect((await configOf({ flags: { model_scheduling: '[]' } })).model_scheduling).toEqual({
+      value: '[]',
+      where: '--model_scheduling',
+    })
+    const file = '\nmodel_scheduling:\n  - model_name: m\n    replicas: all\nmodel_scheduling_config: rules.yaml'
+    const config = await configOf({ file })
+    const where = 'flotilla.yaml:2: model_scheduling'
+    expect(config.model_scheduling).toEqual({ value: [{ model_name: 'm', replicas: 'all' }], where })
+    expect(config.model_scheduling_config).toMatchObject({ value: 'rules.yaml' })
+  })
+
+  test("LocalAI's variables for them are read, too; ours win", async () => {
+    const theirs = { LOCALAI_MODEL_SCHEDULING: '[1]', LOCALAI_MODEL_SCHEDULING_CONFIG: '/theirs.yaml' }
+    expect(await configOf({ env: theirs })).toMatchObject({
+      model_scheduling: { value: '[1]', where: 'LOCALAI_MODEL_SCHEDULING' },
+      model_scheduling_config: { value: '/theirs.yaml', where: 'LOCALAI_MODEL_SCHEDULING_CONFIG' },
+    })
+    const config = await configOf({ env: { ...theirs, FLOTILLA_MODEL_SCHEDULING: '[2]' } })
+    expect(config).toMatchObject({
+      model_scheduling: {
+        value: '[2]',
+        where: 'FLOTILLA_MODEL_SCHEDULING',
+        passedOver: 'LOCALAI_MODEL_SCHEDULING',
+      },
+      model_scheduling_config: { value: '/theirs.yaml' },
+    })
+    const unset = await configOf({ env: { ...theirs, FLOTILLA_MODEL_SCHEDULING: '' } })
+    expect(unset.model_scheduling).toEqual({ value: '[1]', where: 'LOCALAI_MODEL_SCHEDULING' })
+    expect((await configOf({ env: { LOCALAI_LISTEN: '127.0.0.1:1' } })).listen.port).toBe(8080)
+  })
+
   test('a budget is kept as it was written', async () => {
     expect((await configOf({ flags: { vram_budget: '80%' } })).vram_budget).toBe('80%')
     expect((await configOf({ file: 'vram_budget: 12884901888' })).vram_budget).toBe('12884901888')
@@ -144,6 +178,7 @@ describe('mistakes are refused with the place, the key and what was expected', (
       { flags: { heartbeat_ms: '60000' } },
       'offline_after_ms (60000) must be more than heartbeat_ms (60000): every node would be offline between two',
     ],
+    [{ file: 'model_scheduling: 7' }, 'flotilla.yaml:1: model_scheduling: expected a list of rules, got 7.'],
     [{ file: 'a: [1' }, 'flotilla.yaml:1:6: not valid YAML'],
     [{ file: '- listen' }, 'flotilla.yaml: expected options as "name: value", one per line.'],
   ])('%j', async (sources, message) => {
@@ -167,16 +202,32 @@ describe('mistakes are refused with the place, the key and what was expected', (
 })
 
 describe('which file is read', () => {
-  test('the named one, else the one here, else the one in the XDG folder, else none', () => {
+  test('the named one, else the one here, else the one in the XDG folder, else none', async () => {
     const folder = tempFolder()
     const env = { HOME: join(folder, 'home') }
-    expect(findConfigFile(undefined, env, folder)).toBeUndefined()
+    const found = async (named?: string) => (await findConfigFile(named, env, folder))?.path
+    expect(await found()).toBeUndefined()
     mkdirSync(join(folder, 'home/.config/flotilla'), { recursive: true })
     writeFileSync(join(folder, 'home/.config/flotilla/flotilla.yaml'), '')
-    expect(findConfigFile(undefined, env, folder)).toBe(join(folder, 'home/.config/flotilla/flotilla.yaml'))
+    expect(await found()).toBe(join(folder, 'home/.config/flotilla/flotilla.yaml'))
     writeFileSync(join(folder, 'flotilla.yaml'), '')
-    expect(findConfigFile(undefined, env, folder)).toBe(join(folder, 'flotilla.yaml'))
-    expect(findConfigFile('other.yaml', env, folder)).toBe('other.yaml')
+    expect(await found()).toBe(join(folder, 'flotilla.yaml'))
+    writeFileSync(join(folder, 'other.yaml'), '')
+    expect(await found(join(folder, 'other.yaml'))).toBe(join(folder, 'other.yaml'))
+  })
+
+  test('not a document of models, rules and nodes that has its name, unless that is named', async () => {
+    const folder = tempFolder()
+    const path = join(folder, 'flotilla.yaml')
+    writeFileSync(path, 'models: []\nnodes: []\n')
+    expect(await findConfigFile(undefined, { HOME: folder }, folder)).toBeUndefined()
+    expect((await findConfigFile(path, {}, folder))?.path).toBe(path)
+    writeFileSync(path, 'models: []\nlisten: 127.0.0.1:1\n')
+    expect((await findConfigFile(undefined, { HOME: folder }, folder))?.path).toBe(path)
+  })
+
+  test('no option is called as what a document holds', () => {
+    expect(Object.keys(options).filter((name) => (documentKeys as readonly string[]).includes(name))).toEqual([])
   })
 })
 

@@ -98,6 +98,22 @@ export const labels: z.ZodType<Record<string, string>> = z
     return z.NEVER
   })
 
+/** A value with the place it was given at, and another that was passed over for it. */
+export interface Located<T> {
+  value: T
+  where: string
+  passedOver?: string | undefined
+}
+
+export function located<T>(type: z.ZodType<T>): z.ZodType<Located<T>> {
+  return z.object({ value: type, where: z.string(), passedOver: z.string().optional() })
+}
+
+/** Text that holds JSON, or a list: what is in it is not for the options to judge. */
+export const ruleList: z.ZodType<string | unknown[]> = z.union([z.string(), z.array(z.unknown())], {
+  error: 'expected a list of rules',
+})
+
 function checkLabels(labels: Record<string, string>): ReturnType<typeof parseLabels> {
   for (const [key, value] of Object.entries(labels)) {
     const problem = labelProblem(key, value)

@@ -2,7 +2,21 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { logLevels } from '../platform/log.ts'
-import { address, boolean, budget, integer, labels, oneOf, portRange, size, text, url, urls } from './option-types.ts'
+import {
+  address,
+  boolean,
+  budget,
+  integer,
+  labels,
+  located,
+  oneOf,
+  portRange,
+  ruleList,
+  size,
+  text,
+  url,
+  urls,
+} from './option-types.ts'
 
 export interface Option<T> {
   type: z.ZodType<T>
@@ -17,6 +31,10 @@ export interface Option<T> {
   switch?: true
   /** Never shown back: the value may hold a password. */
   secret?: true
+  /** A variable of LocalAI's that means the same, for those who come from there. */
+  alias?: string
+  /** Keeps the place it comes from: what is wrong with it is only found out later, and must be told with it. */
+  located?: true
 }
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -74,11 +92,39 @@ export const options = {
     help: 'How long a request waits for its turn at a model',
     default: () => '60',
   },
+  model_load_wait: {
+    type: integer(0, 86_400),
+    value: 's',
+    help: 'How long a request waits for its model to be loaded before it is told to come back; 0 is for as long as it takes',
+    default: () => '60',
+  },
   processes: {
     type: integer(1, 64),
     value: 'n',
     help: 'Processes that share the listener of a gateway, to use several cores',
     default: () => '1',
+  },
+  model_scheduling: {
+    type: located(ruleList),
+    value: 'json',
+    help: 'Rules that every start applies, as a JSON list (in flotilla.yaml a list): [{"model_name": "qwen", "min_replicas": 1}]',
+    default: () => undefined,
+    alias: 'LOCALAI_MODEL_SCHEDULING',
+    located: true,
+  },
+  model_scheduling_config: {
+    type: located(text),
+    value: 'path',
+    help: 'YAML file with more such rules',
+    default: () => undefined,
+    alias: 'LOCALAI_MODEL_SCHEDULING_CONFIG',
+    located: true,
+  },
+  placement: {
+    type: oneOf(['spread', 'pack']),
+    value: 'spread|pack',
+    help: 'How replicas find their nodes: spread over them, or packed tightly so that large gaps stay whole',
+    default: () => 'spread',
   },
   expose_node_header: {
     type: boolean,

@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { documentKeys } from '../core/declare/document-keys.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import { variableOf, xdg, type Env, type OptionName } from './options.ts'
+import { options, variableOf, xdg, type Env, type Option, type OptionName } from './options.ts'
 
 /** A value as it was given, with words for where it came from. */
 export interface Given {
   value: unknown
   where: string
+  /** Another name for the same option that was given, too, and does not count. */
+  passedOver?: string
 }
 
 export interface ConfigFile {
@@ -14,11 +17,27 @@ export interface ConfigFile {
   values: Map<string, Given>
 }
 
-/** The file named by --config, else flotilla.yaml here, else the one in the XDG configuration folder, else none. */
-export function findConfigFile(named: string | undefined, env: Env, cwd: string): string | undefined {
-  if (named !== undefined) return named
+/**
+ * The file named by --config, else flotilla.yaml here, else the one in the XDG configuration folder, else none. A document
+ * for `flotilla apply -f` may have the same name; only when it is named is it taken for the configuration, and refused.
+ */
+export async function findConfigFile(
+  named: string | undefined,
+  env: Env,
+  cwd: string,
+): Promise<ConfigFile | undefined> {
+  if (named !== undefined) return readConfigFile(named)
   const places = [join(cwd, 'flotilla.yaml'), join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'flotilla', 'flotilla.yaml')]
-  return places.find((path) => existsSync(path))
+  for (const path of places.filter((place) => existsSync(place))) {
+    const file = await readConfigFile(path)
+    if (!isDocument(file)) return file
+  }
+  return undefined
+}
+
+function isDocument({ values }: ConfigFile): boolean {
+  const keys: readonly string[] = documentKeys
+  return values.size > 0 && [...values.keys()].every((key) => keys.includes(key))
 }
 
 export async function readConfigFile(path: string): Promise<ConfigFile> {
@@ -57,9 +76,11 @@ export async function parseConfigFile(path: string, source: string): Promise<Con
 export function fromEnvironment(env: Env, names: readonly OptionName[]): Map<string, Given> {
   const values = new Map<string, Given>()
   for (const name of names) {
-    const value = env[variableOf(name)]
+    const { alias }: Option<unknown> = options[name]
     // An empty variable is how shells and compose files say "not set".
-    if (value !== undefined && value !== '') values.set(name, { value, where: variableOf(name) })
+    const [where, other] = [variableOf(name), ...(alias === undefined ? [] : [alias])].filter((one) => env[one])
+    if (where === undefined) continue
+    values.set(name, { value: env[where], where, ...(other === undefined ? {} : { passedOver: other }) })
   }
   return values
 }

@@ -28,8 +28,9 @@ function byDefault(option: Option<unknown>, env: Env, command: string | undefine
   return value === undefined ? undefined : { value, where: 'default' }
 }
 
-function parse(option: Option<unknown>, { value, where }: Given): unknown {
-  const result = option.type.safeParse(value)
+function parse(option: Option<unknown>, given: Given): unknown {
+  const { value, where } = given
+  const result = option.type.safeParse(option.located ? given : value)
   if (result.success) return result.data
   const got = option.secret ? '' : `, got ${JSON.stringify(value)}`
   throw new AppError('usage', `${where}: ${result.error.issues[0]?.message ?? 'not valid'}${got}.`)

@@ -1,4 +1,6 @@
-import type { ModelView, ReplicaView, RuleView } from '../../api/admin/schemas.ts'
+import type { ModelView } from '../../api/admin/model-schemas.ts'
+import type { RuleView } from '../../api/admin/rule-schemas.ts'
+import type { ReplicaView } from '../../api/admin/schemas.ts'
 import { show, viewOf, type Act } from '../client.ts'
 import { confirm } from '../confirm.ts'
 import { findNamed } from '../find-one.ts'
@@ -8,6 +10,7 @@ import { add } from './add.ts'
 import { deleteFiles } from './delete-files.ts'
 import { engineHint } from './engine-hint.ts'
 import { renderModels } from './list.ts'
+import { load } from './load.ts'
 import { replicasOf } from './replicas-of.ts'
 import { renderModel } from './show.ts'
 import { unload } from './unload.ts'
@@ -58,10 +61,15 @@ const remove: Act = async (client, { values, own }) => {
   return show(client, reply, () => [`${plain(name)} is removed. Its files stay until flotilla models delete.`])
 }
 
-export const modelActs = { list, show: showModel, add, unload, delete: deleteFiles, remove } satisfies Record<
-  string,
-  Act
->
+export const modelActs = {
+  list,
+  show: showModel,
+  add,
+  load,
+  unload,
+  delete: deleteFiles,
+  remove,
+} satisfies Record<string, Act>
 
 function belonging(
   { name }: ModelView,

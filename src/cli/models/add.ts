@@ -1,9 +1,12 @@
-import { modelInput, type ModelInput, type RuleView } from '../../api/admin/schemas.ts'
+import { modelInput, type ModelInput, type ModelSaved } from '../../api/admin/model-schemas.ts'
+import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import { show, type Act, type Client, type Given } from '../client.ts'
+import { show, viewOf, type Act, type Client, type Given, type View } from '../client.ts'
 import { counted } from '../format.ts'
 import { plain } from '../text-width.ts'
+import { wrap } from '../wrap.ts'
 import { engineHint } from './engine-hint.ts'
+import { parseMemory } from './memory-flag.ts'
 
 /** Adds a model or changes it, and with --replicas the rule that keeps it running. */
 export const add: Act = async (client, given) => {
@@ -15,16 +18,21 @@ export const add: Act = async (client, given) => {
   const name = plain(model.name)
   const hint = client.json ? [] : await engineHint(client, model.engine)
   return show(client, replicas === undefined ? model : { ...model, rule }, () => [
-    before === undefined
-      ? `${name} is added.`
-      : before.revision === model.revision
-        ? `${name} is as it was.`
-        : `${name} is changed; replicas of how it was are replaced.`,
-    rule && rule.min_replicas > 0
-      ? `Its rule asks for at least ${counted(rule.min_replicas, 'replica')}.`
-      : 'No rule asks for replicas of it: --replicas 1 starts one.',
+    ...savedLines(name, before !== undefined, model.effect, viewOf(client)),
+    ...ruleLines(rule, model.effect),
     ...hint,
   ])
+}
+
+function savedLines(name: string, wasThere: boolean, effect: ModelSaved['effect'], { width }: View): string[] {
+  if (!wasThere) return [`${name} is added.`]
+  return effect.is_changed ? wrap(`${name} is changed. ${plain(effect.text)}`, width) : [`${name} is as it was.`]
+}
+
+function ruleLines(rule: RuleView | undefined, { replaced }: ModelSaved['effect']): string[] {
+  if (rule?.spread_all) return ['Its rule asks for one replica on every node that it is for.']
+  if (rule && rule.min_replicas > 0) return [`Its rule asks for at least ${counted(rule.min_replicas, 'replica')}.`]
+  return replaced > 0 ? [] : ['No rule asks for replicas of it: its first request loads it.']
 }
 
 function parseModel({ values, own, lists }: Given): ModelInput {
@@ -35,6 +43,8 @@ function parseModel({ values, own, lists }: Given): ModelInput {
     engine,
     source: own.get('source') ?? null,
     options: Object.fromEntries((lists.get('option') ?? []).map(parseOption)),
+    memory: readMemory(own.get('memory')),
+    anti_affinity: own.get('anti-affinity') ?? null,
   })
   if (parsed.success) return parsed.data
   const { path, message } = parsed.error.issues[0]!
@@ -71,10 +81,20 @@ async function keepRunning({ api }: Client, name: string, replicas: number | und
       model_name: name,
       min_replicas: replicas,
       max_replicas: max,
+      spread_all: false,
+      // Replicas that are kept without any request, and none without one, contradict each other.
+      scale_to_zero_after_s: replicas === 0 ? (rule?.scale_to_zero_after_s ?? null) : null,
       node_selector: rule?.node_selector ?? {},
       route_policy: rule?.route_policy ?? 'least_loaded',
     },
   )
+}
+
+function readMemory(text: string | undefined): ModelInput['memory'] {
+  if (text === undefined) return null
+  const memory = parseMemory(text)
+  if (memory) return memory
+  throw mistake(`--memory: expected a size such as 12GiB, or vram=12GiB,ram=2GiB, got "${plain(text)}"`)
 }
 
 function mistake(what: string): AppError {

@@ -6,15 +6,17 @@ const yes: Flag = { help: 'Do not ask first when replicas would stop' }
 
 export const modelsCommand: Command = {
   name: 'models',
-  summary: 'See, add and unload models, and delete their files',
+  summary: 'See, add, load and unload models, and delete their files',
   about: 'A model is a name, the engine that runs it, where its files come from, and options.',
   options: clientOptions,
-  examples: ['flotilla models', 'flotilla models unload qwen#1 --node gpu-1'],
+  examples: ['flotilla models', 'flotilla models load qwen --wait', 'flotilla models unload qwen#1 --node gpu-1'],
   subcommands: [
     {
       name: 'list',
       summary: 'All models, and what is on the way',
-      about: 'READY is how many of its replicas are. Below a model stands what is on the way and what has failed.',
+      about:
+        'READY is how many of its replicas are, MEMORY what one of them takes: VRAM where it runs on a GPU, else RAM.\n' +
+        'Below a model stands what is on the way and what has failed.',
       examples: ['flotilla models'],
     },
     {
@@ -34,6 +36,11 @@ export const modelsCommand: Command = {
         engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
         source: { value: 'source', help: 'Where its files come from; some engines need none' },
         option: { value: 'key=value', many: true, help: 'An option of the model, such as context=8192' },
+        memory: {
+          value: 'size',
+          help: 'What a replica needs: 12GiB of VRAM, or vram=12GiB,ram=2GiB; else it is found out',
+        },
+        'anti-affinity': { value: 'name', help: 'Never on one node with other models of this name' },
         replicas: { value: 'n', help: 'Keep at least so many replicas running; 0 keeps none' },
       },
       examples: [
@@ -43,13 +50,22 @@ export const modelsCommand: Command = {
       ],
     },
     {
+      name: 'load',
+      summary: 'Load a model now, as its first request would',
+      about: 'Where it goes, and what keeps it from going anywhere, is told by flotilla why.',
+      arguments: [model],
+      flags: { wait: { help: 'Show how far it is until it is ready; Ctrl-C stops waiting, not the load' } },
+      examples: ['flotilla models load qwen --wait'],
+    },
+    {
       name: 'unload',
       summary: 'Stop replicas: all of a model, or one',
-      about: 'Running requests may finish first. A model that a rule asks for is started again.',
+      about:
+        'Running requests may finish first. Without --node on all nodes. A model that a rule asks for is started again, others\n' +
+        'when they are asked.',
       arguments: [{ name: 'model[#n]' }],
-      oneOf: ['node', 'all'],
       flags: { node: nodeFlag, all: allFlag, force: { help: 'Do not let running requests finish' } },
-      examples: ['flotilla models unload qwen#1 --node gpu-1', 'flotilla models unload qwen --all --force'],
+      examples: ['flotilla models unload qwen#1 --node gpu-1', 'flotilla models unload qwen --force'],
     },
     {
       name: 'delete',

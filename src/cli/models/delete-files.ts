@@ -1,9 +1,10 @@
 import type { AdminReply } from '../../api/admin/routes.ts'
+import { formatBytes } from '../../core/lib/bytes.ts'
 import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { show, type Act } from '../client.ts'
 import { confirm } from '../confirm.ts'
 import { notFound } from '../find-one.ts'
-import { counted, few, size } from '../format.ts'
+import { counted, few } from '../format.ts'
 import { nodesToChange } from '../node-scope.ts'
 import { plain } from '../text-width.ts'
 import { replicasOf } from './replicas-of.ts'
@@ -48,5 +49,5 @@ function outcome({ node, reply, error }: AtNode<AdminReply<'deleteModelFiles'>>,
   const name = plain(node.name)
   if (error) return `${name}: ${error.message}`
   if (reply.files === 0) return `${name}: there were no files of ${plain(wanted)}.`
-  return `${name}: deleted ${counted(reply.files, 'file')} of ${plain(wanted)}; ${size(reply.freed_bytes)} are free again.`
+  return `${name}: deleted ${counted(reply.files, 'file')} of ${plain(wanted)}; ${formatBytes(reply.freed_bytes)} are free again.`
 }

@@ -1,7 +1,10 @@
-import type { ModelView, NodeView, ReplicaView, RuleView } from '../../api/admin/schemas.ts'
+import type { ModelView } from '../../api/admin/model-schemas.ts'
+import type { RuleView } from '../../api/admin/rule-schemas.ts'
+import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
+import { counted, gib, shellWord } from '../format.ts'
+import { takenBytes } from '../memory-text.ts'
 import { replicaText } from '../replica-text.ts'
 import type { Look } from '../style.ts'
 import { table } from '../table.ts'
@@ -35,20 +38,41 @@ export function renderModels(all: ModelsAndReplicas, view: View): string[] {
   const [title, ...rows] = table(
     [
       { title: 'MODEL', shrink: { to: 16, turn: 2 } },
+      { title: 'STATE' },
+      { title: 'READY', align: 'right' },
+      { title: 'MEMORY', align: 'right', optional: true },
       { title: 'ENGINE', shrink: { to: 12, turn: 3 } },
       { title: 'SOURCE', shrink: { to: 12, turn: 1 } },
-      { title: 'READY', align: 'right' },
     ],
     all.models.map((model) => {
       const replicas = replicasOf(model)
       const ready = replicas.filter(({ state }) => state === 'ready').length
-      const cell = { text: `${ready}/${replicas.length}`, look: readyLook(ready, replicas) }
-      return [plain(model.name), plain(model.engine), plain(sourceText(model.source).replace(/#sha256=.*$/, '')), cell]
+      return [
+        plain(model.name),
+        { text: model.state, look: stateLooks[model.state] },
+        { text: `${ready}/${replicas.length}`, look: readyLook(ready, replicas) },
+        memoryText(model, replicas),
+        plain(model.engine),
+        plain(sourceText(model.source).replace(/#sha256=.*$/, '')),
+      ]
     }),
     view,
   )
   const below = all.models.map((model) => linesBelow(model, replicasOf(model), all, view))
   return [title!, ...rows.flatMap((row, i) => [row, ...below[i]!])]
+}
+
+const stateLooks: Record<ModelView['state'], Look> = {
+  ready: 'green',
+  starting: 'yellow',
+  failed: 'red',
+  stopped: 'dim',
+}
+
+/** What one replica takes; of a model that does not run what somebody has said it needs. */
+function memoryText({ memory }: ModelView, replicas: readonly ReplicaView[]): string {
+  const bytes = takenBytes(replicas) ?? (memory && (memory.vram || memory.ram))
+  return bytes === null ? '-' : gib(bytes)
 }
 
 function readyLook(ready: number, replicas: readonly ReplicaView[]): Look {
@@ -61,7 +85,7 @@ function linesBelow(
   { name }: ModelView,
   replicas: readonly ReplicaView[],
   { nodes, rules }: ModelsAndReplicas,
-  { width, paint }: View,
+  { width, paint, sameCluster }: View,
 ): string[] {
   const others = replicas.filter(({ state }) => state !== 'ready')
   const lines = others.slice(0, MOST_LINES).map((replica) => {
@@ -73,12 +97,15 @@ function linesBelow(
     return [INDENT + painted, ...rest.slice(0, MOST_WRAPPED).map((line) => INDENT + INDENT + paint(look, line))]
   })
   const more = others.length - lines.length
-  const missing = (rules.find(({ model_name: of }) => of === name)?.min_replicas ?? 0) - replicas.length
+  const missing = (rules.find(({ model_name: of }) => of === name)?.wanted ?? 0) - replicas.length
   return [
     ...lines.flat(),
     ...(more > 0 ? [`${INDENT}and ${counted(more, 'replica')} more that ${more === 1 ? 'is' : 'are'} not ready`] : []),
     ...(missing > 0
-      ? [paint('yellow', `${INDENT}its rule asks for ${missing} more; no node has been found for it yet`)]
+      ? [
+          paint('yellow', `${INDENT}its rule asks for ${missing} more, and no node has been found yet:`),
+          `${INDENT}${INDENT}flotilla why ${shellWord(name)}${sameCluster} tells what it waits for`,
+        ]
       : []),
   ]
 }

@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
-import { aModelView, anEngineView } from '../../testing/cli-views.ts'
+import { toHeaderMessage } from '../../api/model-header.ts'
+import { aCluster, aNodeView, aReplicaView, flotilla, type Answers, type Person } from '../../testing/cli.ts'
+import { aHeader } from '../../testing/builders.ts'
+import { aModelView, anEngineView, aRuleView, aSavedModel } from '../../testing/cli-views.ts'
 
+const GIB = 2 ** 30
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']
-const qwen = aModelView({ source: 'hf:Qwen/Qwen2.5-0.5B/q8_0.gguf', options: { context: 8192, flash: true } })
+const qwen = aModelView({
+  source: 'hf:Qwen/Qwen2.5-0.5B/q8_0.gguf',
+  options: { context: 8192, flash: true },
+  state: 'ready',
+  ready_replicas: 1,
+  replicas: 2,
+})
 const ready = aReplicaView({ model_name: 'qwen', node_id: G1 })
 const staging = aReplicaView({
   model_name: 'qwen',
@@ -12,14 +21,9 @@ const staging = aReplicaView({
   state: 'staging',
   progress: { file: 'q8_0.gguf', done_bytes: 1_932_735_283, total_bytes: 4_402_341_478, bytes_per_s: 52_100_000 },
 })
-const rule = {
-  model_name: 'qwen',
-  min_replicas: 2,
-  max_replicas: 0,
-  node_selector: { tier: 'fast' },
-  route_policy: 'session',
-  updated_at: 1,
-}
+const rule = aRuleView({ min_replicas: 2, node_selector: { tier: 'fast' }, route_policy: 'session' })
+const claim = { devices: [{ index: 0, bytes: 5 * GIB }], ram: GIB, disk: 0, source: 'computed' }
+const measured = { devices: [{ index: 0, bytes: 4.5 * GIB }], ram: GIB / 2 }
 const known: Answers = {
   'GET /api/nodes': [aNodeView({ id: G1, name: 'gpu-1' }), aNodeView({ id: G2, name: 'gpu-2' })],
   'GET /api/models': [qwen],
@@ -38,24 +42,25 @@ describe('flotilla models', () => {
   test('lists what is ready, what is on the way and what has failed', async () => {
     const error = 'The engine ended with code 1 before it was ready.\nCUDA out of memory'
     const failed = aReplicaView({ model_name: '船/団 #1', node_id: G2, state: 'failed', error })
-    const { code, stdout } = await run([], {
+    const { code, stdout, data } = await run([], {
       'GET /api/models': [
         qwen,
-        aModelView({ name: '船/団 #1', engine: 'sim' }),
-        aModelView({ name: 'idle', engine: 'sim' }),
+        aModelView({ name: '船/団 #1', engine: 'sim', state: 'failed' }),
+        aModelView({ name: 'idle', engine: 'sim', memory: { vram: 12 * GIB, ram: GIB } }),
       ],
-      'GET /api/replicas': [ready, staging, failed],
-      'GET /api/nodes/scheduling': [{ ...rule, min_replicas: 4 }],
+      'GET /api/replicas': [{ ...ready, claim, measured }, { ...staging, claim }, failed],
+      'GET /api/nodes/scheduling': [{ ...rule, wanted: 4 }],
     })
     expect(code).toBe(0)
     expect(stdout).toBe(
-      'MODEL     ENGINE        SOURCE                          READY\n' +
-        'qwen      llama-server  hf:Qwen/Qwen2.5-0.5B/q8_0.gguf    1/2\n' +
+      'MODEL     STATE    READY    MEMORY  ENGINE        SOURCE\n' +
+        'qwen      ready      1/2   5.0 GiB  llama-server  hf:Qwen/Qwen2.5-0.5B/q8_0.gguf\n' +
         '  qwen#1 on gpu-2: staging 43 % of 4.1 GiB, 52 MB/s\n' +
-        '  its rule asks for 2 more; no node has been found for it yet\n' +
-        '船/団 #1  sim           -                                 0/1\n' +
+        '  its rule asks for 2 more, and no node has been found yet:\n' +
+        `    flotilla why qwen --data ${data} tells what it waits for\n` +
+        '船/団 #1  failed     0/1         -  sim           -\n' +
         '  船/団 #1#0 on gpu-2: failed: The engine ended with code 1 before it was\n    ready.\n' +
-        'idle      sim           -                                 0/0\n',
+        'idle      stopped    0/0  12.0 GiB  sim           -\n',
     )
   })
 
@@ -89,9 +94,11 @@ describe('flotilla models', () => {
     const { stdout } = await run(['show', 'qwen'])
     expect(stdout).toBe(
       'qwen\n' +
+        '  State      ready, 1 of 2 replicas can serve\n' +
         '  Engine     llama-server\n' +
         '  Source     hf:Qwen/Qwen2.5-0.5B/q8_0.gguf\n' +
         '  Options    context=8192, flash=true\n' +
+        '  Memory     is found out by itself\n' +
         '  Rule       at least 2 replicas, no cap\n' +
         '  Nodes      only with the labels tier=fast\n' +
         '  Routing    session\n' +
@@ -109,6 +116,40 @@ describe('flotilla models', () => {
   })
 })
 
+test('show tells what is known of the memory, the files and the last load', async () => {
+  const model = aModelView({
+    memory: { vram: 12 * GIB, ram: GIB },
+    anti_affinity: 'large',
+    payload_bytes: 4_402_341_478,
+    header: toHeaderMessage(aHeader({ layers: 32, context: 32_768 })),
+    last_loaded_at: Date.now() - 3_700_000,
+    last_load_ms: 12_300,
+  })
+  const { stdout, data } = await run(['show', 'qwen'], {
+    'GET /api/models': [model],
+    'GET /api/replicas': [{ ...ready, claim, measured }],
+    'GET /api/nodes/scheduling': [],
+  })
+  expect(stdout).toContain(
+    '  State      stopped, 0 of 0 replicas can serve\n' +
+      '  Engine     llama-server\n' +
+      '  Source     none\n' +
+      '  Options    none\n' +
+      '  Files      4.1 GiB, gguf, llama, Q4_K_M, 32 layers, trained for 32768 tokens\n' +
+      '  Memory     12.0 GiB of VRAM and 1.0 GiB of RAM for a replica, as somebody has\n' +
+      '             said\n' +
+      '  Apart      never on one node with others of "large"\n' +
+      '  Rule       none: its first request loads it\n',
+  )
+  expect(stdout).toContain(
+    '  Loaded     1h ago, in 12.3 s\n' +
+      '\nReplicas\n' +
+      '  REPLICA  NODE   IN FLIGHT             CLAIM  MEASURED  STATE\n' +
+      '  qwen#0   gpu-1          0  5.0 GiB computed   4.5 GiB  ready\n' +
+      `\nflotilla why qwen --data ${data} tells where it could run.\n`,
+  )
+})
+
 describe('flotilla models add', () => {
   test('sends what was given, options as what they look like', async () => {
     const args = [
@@ -124,42 +165,64 @@ describe('flotilla models add', () => {
       's="8"',
     ]
     const { code, stdout, changes } = await run(['add', 'new', ...args, '--option=empty='], {
-      'POST /api/models': aModelView({ name: 'new' }),
+      'POST /api/models': aSavedModel({ name: 'new' }),
     })
     expect(changes).toEqual([
       [
         'POST /api/models',
-        { name: 'new', engine: 'sim', source: 'file:/m', options: { n: 8, on: true, s: '8', empty: '' } },
+        {
+          name: 'new',
+          engine: 'sim',
+          source: 'file:/m',
+          options: { n: 8, on: true, s: '8', empty: '' },
+          memory: null,
+          anti_affinity: null,
+        },
       ],
     ])
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'new is added.\nNo rule asks for replicas of it: --replicas 1 starts one.\n',
+      stdout: 'new is added.\nNo rule asks for replicas of it: its first request loads it.\n',
     })
   })
 
+  test.each([
+    ['12GiB', { vram: 12 * GIB, ram: 0 }],
+    ['vram=12GB, ram=512MiB', { vram: 12e9, ram: GIB / 2 }],
+    ['ram=2GiB', { vram: 0, ram: 2 * GIB }],
+  ])('--memory %s', async (text, memory) => {
+    const args = ['add', 'new', '--engine', 'sim', '--memory', text, '--anti-affinity', 'large']
+    const { changes } = await run(args, { 'POST /api/models': aSavedModel({ name: 'new' }) })
+    expect(changes).toMatchObject([['POST /api/models', { memory, anti_affinity: 'large' }]])
+  })
+
   test('with --replicas a rule keeps it running; what else the rule says stays, but not a cap that is in the way', async () => {
+    const text =
+      '2 replicas of the old revision are replaced one by one: a new one is started first where there is room.'
     const answers = {
-      'POST /api/models': { ...qwen, revision: 'r2' },
+      'POST /api/models': aSavedModel({ effect: { is_changed: true, replaced: 2, text } }),
       'GET /api/nodes/scheduling': [{ ...rule, max_replicas: 2 }],
       'POST /api/nodes/scheduling': { ...rule, min_replicas: 3 },
     }
     const { stdout, changes } = await run(['add', 'qwen', '--engine', 'sim', '--replicas', '3'], answers)
-    const { updated_at: _at, ...kept } = rule
-    expect(changes[1]).toEqual(['POST /api/nodes/scheduling', { ...kept, min_replicas: 3, max_replicas: 3 }])
+    const kept = { model_name: 'qwen', node_selector: { tier: 'fast' }, route_policy: 'session' }
+    const never = { spread_all: false, scale_to_zero_after_s: null }
+    expect(changes[1]).toEqual(['POST /api/nodes/scheduling', { ...kept, ...never, min_replicas: 3, max_replicas: 3 }])
     expect(stdout).toBe(
-      'qwen is changed; replicas of how it was are replaced.\nIts rule asks for at least 3 replicas.\n',
+      'qwen is changed. 2 replicas of the old revision are replaced one by one: a new\n' +
+        'one is started first where there is room.\nIts rule asks for at least 3 replicas.\n',
     )
     const fresh = await run(['add', 'new', '--engine', 'sim', '--replicas', '1'], {
-      'POST /api/models': { ...qwen, name: 'new' },
+      'POST /api/models': aSavedModel({ name: 'new' }),
       'POST /api/nodes/scheduling': { ...rule, model_name: 'new', min_replicas: 1 },
     })
-    const plain = { node_selector: {}, route_policy: 'least_loaded' }
+    const plain = { ...never, node_selector: {}, route_policy: 'least_loaded' }
     expect(fresh.changes[1]).toEqual([
       'POST /api/nodes/scheduling',
       { model_name: 'new', min_replicas: 1, max_replicas: 0, ...plain },
     ])
-    const same = await run(['add', 'qwen', '--engine', 'llama-server'], { 'POST /api/models': qwen })
+    const unchanged = aSavedModel({ effect: { is_changed: false, replaced: 0, text: 'Nothing changes.' } })
+    const same = await run(['add', 'qwen', '--engine', 'llama-server'], { 'POST /api/models': unchanged })
     expect(same.stdout).toContain('qwen is as it was.')
   })
 
@@ -172,82 +235,14 @@ describe('flotilla models add', () => {
     ],
     [['add', ' x', '--engine', 'sim'], 'flotilla models add: name: must not begin or end with a space.'],
     [['add', 'x', '--engine', 'sim', '--option', 'n'], '--option: expected key=value, got "n".'],
+    [['add', 'x', '--engine', 'sim', '--memory', 'much'], '--memory: expected a size such as 12GiB, or vram=12GiB,'],
+    [['add', 'x', '--engine', 'sim', '--memory', 'vram=1GiB,vram=2GiB'], '--memory: expected a size'],
+    [['add', 'x', '--engine', 'sim', '--memory', 'disk=1GiB'], '--memory: expected a size'],
     [['add', 'x', '--engine', 'sim', '--replicas', 'two'], '--replicas: expected a whole number, got "two".'],
   ])('%j is refused before anything is sent', async (args, message) => {
     const said = await run(args)
     expect(said).toMatchObject({ code: 2, calls: [] })
     expect(said.stderr).toContain(message)
-  })
-})
-
-describe('flotilla models unload', () => {
-  const unload = (id: string): string => `POST /api/nodes/${id}/models/unload`
-  const stopped = (key: string, gone: boolean, kept = false) => ({
-    replicas: [{ id: 'r', key, gone }],
-    kept_by_rule: kept,
-  })
-
-  test('all replicas of a model, on all nodes', async () => {
-    const { code, stdout, changes } = await run(['unload', 'qwen', '--all', '--force'], {
-      [unload(G1)]: stopped('qwen#0', true, true),
-      [unload(G2)]: stopped('qwen#1', false, true),
-    })
-    expect(changes).toEqual([
-      [unload(G1), { model_name: 'qwen', force: true }],
-      [unload(G2), { model_name: 'qwen', force: true }],
-    ])
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout:
-        'gpu-1: qwen#0 is stopped.\ngpu-2: qwen#1 is stopping.\nA rule asks for qwen, so it will be started again.\n',
-    })
-  })
-
-  test('one replica, only where it is', async () => {
-    const { stdout, changes } = await run(['unload', 'qwen#1', '--all'], { [unload(G2)]: stopped('qwen#1', true) })
-    expect(changes).toEqual([[unload(G2), { model_name: 'qwen', replica_index: 1, force: false }]])
-    expect(stdout).toBe('gpu-2: qwen#1 is stopped.\n')
-  })
-
-  test('a model whose name looks like a key', async () => {
-    const odd = aReplicaView({ model_name: 'a#1', node_id: G1 })
-    const { changes } = await run(['unload', 'a#1', '--node', 'gpu-1'], {
-      'GET /api/replicas': [odd],
-      [unload(G1)]: { replicas: [], kept_by_rule: false },
-    })
-    expect(changes).toEqual([[unload(G1), { model_name: 'a#1', force: false }]])
-  })
-
-  test.each([
-    [['unload', 'qwen#7', '--all'], 'There is no replica "qwen#7". Did you mean qwen#0 or qwen#1?'],
-    [['unload', 'qwne', '--all'], 'There is no model "qwne". Did you mean qwen?'],
-    [['unload', 'qwen#0', '--node', 'gpu-2'], 'qwen#0 is not on gpu-2: flotilla models show qwen tells where.'],
-  ])('%j', async (args, stderr) => {
-    expect(await run(args)).toMatchObject({ code: 1, changes: [], stderr: `${stderr}\n` })
-  })
-
-  test('what does not run is as it should be', async () => {
-    expect(await run(['unload', 'qwen', '--all'], { 'GET /api/replicas': [] })).toMatchObject({
-      code: 0,
-      changes: [],
-      stdout: 'qwen has no replicas; nothing was unloaded.\n',
-    })
-  })
-
-  test('a node that fails is told, and the exit code too', async () => {
-    const said = await run(['unload', 'qwen', '--all'], {
-      [unload(G1)]: stopped('qwen#0', true),
-      [unload(G2)]: refused(503, 'unavailable', 'It is away.'),
-    })
-    expect(said).toMatchObject({ code: 1, stdout: 'gpu-1: qwen#0 is stopped.\ngpu-2: It is away.\n' })
-  })
-
-  test('it wants to know where', async () => {
-    expect(await run(['unload', 'qwen'])).toMatchObject({
-      code: 2,
-      calls: [],
-      stderr: 'flotilla models unload: --node or --all is needed. See flotilla models unload --help.\n',
-    })
   })
 })
 
@@ -314,7 +309,7 @@ describe('a model that no node can run', () => {
     [`GET /api/nodes/${G1}/backends`]: views,
     [`GET /api/nodes/${G2}/backends`]: views,
     'GET /api/replicas': [],
-    'POST /api/models': qwen,
+    'POST /api/models': aSavedModel(),
   })
 
   test.each([

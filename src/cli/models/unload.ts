@@ -9,11 +9,17 @@ import { few } from '../format.ts'
 import { nodesToChange } from '../node-scope.ts'
 import { findTarget, placedReplica, type PlacedReplica } from '../replica-target.ts'
 import { plain } from '../text-width.ts'
+import { unloadEverywhere } from './unload-everywhere.ts'
 
 /** Stops one replica, or all of a model, on some nodes or all. */
 export const unload: Act = async (client, given) => {
   const wanted = given.values[0]!
   const running = (await client.api.call('listReplicas')).map(placedReplica)
+  // A model as a whole is one call. A key comes first: the name of a model may look like one.
+  const isKey = running.some(({ key }) => key === wanted)
+  if (!isKey && !given.lists.has('node') && (await isModel(client, wanted))) {
+    return unloadEverywhere(client, wanted, given.own.has('force'))
+  }
   const target = findTarget(wanted, running)
   const there = running.filter((replica) => target?.matches(replica))
   const hasOne = ({ id }: NodeView): boolean => there.some(({ nodeId }) => nodeId === id)
@@ -34,6 +40,10 @@ export const unload: Act = async (client, given) => {
     () => [...results.flatMap(outcome), ...ruleHint(modelName, results)],
   )
   return results.every(({ error }) => !error) ? 0 : 1
+}
+
+async function isModel({ api }: Client, wanted: string): Promise<boolean> {
+  return (await api.call('listModels')).some(({ name }) => name === wanted)
 }
 
 /** That nothing runs is what was wanted, as long as the name is that of a model. */

@@ -58,6 +58,24 @@ const remove: Act = async (client, { values, own }) => {
   return show(client, reply, () => [`${name} is removed.`])
 }
 
+const acceptLoss: Act = async (client, { own }) => {
+  const isSure = await confirm(client, own, {
+    command: 'nodes accept-loss',
+    deed: 'accept the loss',
+    about: 'Nodes that went silent together are waited for: most often that is a network, not the machines.',
+    question: 'Give up their replicas and start them on the nodes that are left?',
+    otherwise: 'Nothing was given up.',
+  })
+  if (!isSure) return 1
+  const reply = await client.api.call('acceptLoss')
+  const names = reply.nodes.map(plain).join(', ')
+  return show(client, reply, () => [
+    names === ''
+      ? 'Nothing is waited for: replicas of lost nodes are replaced as usual. "flotilla status" shows what is wrong.'
+      : `${names}: not waited for any more. Their replicas are replaced.`,
+  ])
+}
+
 export const nodeActs = {
   list,
   show: showNode,
@@ -65,6 +83,7 @@ export const nodeActs = {
   drain: async (client, given) => drain(client, await findNode(client, given.values[0]!), given.own.has('wait')),
   resume,
   remove,
+  'accept-loss': acceptLoss,
   label: async (client, given) => label(client, await findNode(client, given.values[0]!), given.values.slice(1)),
   slots: async (client, given) => slots(client, await findNode(client, given.values[0]!), given.values[1], given.own),
   budget: async (client, given) => budget(client, await findNode(client, given.values[0]!), given.values[1], given.own),

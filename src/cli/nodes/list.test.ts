@@ -14,6 +14,9 @@ const labelled = (labels: Record<string, string>) => ({
   label_sources: Object.fromEntries(Object.keys(labels).map((key) => [key, 'admin' as const])),
 })
 
+const claim = { devices: [{ index: 0, bytes: 5 * GIB }], ram: GIB, disk: 0, source: 'computed' as const }
+const measured = { devices: [{ index: 0, bytes: 4.5 * GIB }], ram: GIB / 2 }
+
 const nodes = [
   aNodeView({ ...seen, ...labelled({ tier: 'fast', zone: 'eu-west-1a' }), replica_count: 3, in_flight_count: 2 }),
   aNodeView({ ...seen, name: 'gpu-2-with-a-long-name.example.com', status: 'draining', in_flight_count: 220 }),
@@ -94,11 +97,14 @@ test('one node, with all there is to know', () => {
     vram_budget: '80%',
     vram_budget_bytes: 19.2 * GIB,
     vram_budget_manually_set: true,
+    reserved_vram: 5 * GIB,
+    reserved_vram_by_device: [5 * GIB],
     in_flight_count: 2,
   })
   const error = 'The engine ended with code 1 after 3 s. Its last lines:\nCUDA error: out of memory\n\u001B[31mfailed'
   const replicas = [
-    aReplicaView({ model_name: 'llama-3.3-70b-instruct', in_flight: 2 }),
+    aReplicaView({ model_name: 'llama-3.3-70b-instruct', in_flight: 2, claim, measured, last_used_at: nowMs }),
+    aReplicaView({ model_name: 'tiny', claim, last_used_at: nowMs - 125_000 }),
     aReplicaView({ model_name: 'qwen', replica_index: 1, state: 'failed', error }),
   ]
   const lines = renderNode(node, replicas, view)
@@ -126,13 +132,13 @@ test('one node, with all there is to know', () => {
                  1 replica runs above that; nothing is stopped because of it
       Budget     80% of VRAM (19.2 of 24.0 GiB), set by an admin; the worker
                  declares none
-      VRAM       18.3 of 24.0 GiB free
+      VRAM       18.3 of 24.0 GiB free, 5.0 GiB reserved
       RAM        41.5 of 64.0 GiB free
       Disk       512.0 of 930.0 GiB free
 
     Devices
-      #  NAME                         FREE     TOTAL  UUID
-      0  NVIDIA GeForce RTX 4090  18.3 GiB  24.0 GiB  GPU-5f2b7c1e
+      #  NAME                        USED  RESERVED      FREE     TOTAL  UUID
+      0  NVIDIA GeForce RTX 4090  5.8 GiB   5.0 GiB  18.3 GiB  24.0 GiB  GPU-5f2b7c…
 
     Labels
       KEY                 VALUE   SOURCE
@@ -140,9 +146,11 @@ test('one node, with all there is to know', () => {
       node.replica-slots  1       auto
 
     Replicas
-      REPLICA                   STATE   IN FLIGHT
-      llama-3.3-70b-instruct#0  ready           2
-      qwen#1                    failed          0
+                                            IN
+      REPLICA                   STATE   FLIGHT             CLAIM  MEASURED  UNUSED
+      llama-3.3-70b-instruct#0  ready        2  5.0 GiB computed   4.5 GiB  -
+      tiny#0                    ready        0  5.0 GiB computed         -  2m
+      qwen#1                    failed       0                 -         -  -
         The engine ended with code 1 after 3 s. Its last lines: CUDA error: out of
         memory failed
     "

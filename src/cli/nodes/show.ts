@@ -3,6 +3,7 @@ import { replicaKey } from '../../core/lib/replica-key.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
 import { gib, gibOf, span } from '../format.ts'
+import { claimText, measuredText } from '../memory-text.ts'
 import { replicaText, withErrors } from '../replica-text.ts'
 import { table } from '../table.ts'
 import { plain } from '../text-width.ts'
@@ -51,8 +52,9 @@ function state(node: NodeView, { nowMs }: View): Fact[] {
 }
 
 function capacity(node: NodeView): Fact[] {
-  const free = (part: number | null, whole: number | null): string =>
-    `${gibOf(part, whole)}${part === null || whole === null ? '' : ' free'}`
+  const free = (part: number | null, whole: number | null, reserved = 0): string =>
+    `${gibOf(part, whole)}${part === null || whole === null ? '' : ' free'}` +
+    (reserved > 0 ? `, ${gib(reserved)} reserved` : '')
   const runs: Fact[] =
     node.node_type === 'agent'
       ? []
@@ -62,25 +64,29 @@ function capacity(node: NodeView): Fact[] {
         ]
   return [
     ...runs,
-    ['VRAM', node.total_vram === 0 ? 'none' : free(node.available_vram, node.total_vram)],
-    ['RAM', free(node.available_ram, node.total_ram)],
+    ['VRAM', node.total_vram === 0 ? 'none' : free(node.available_vram, node.total_vram, node.reserved_vram)],
+    ['RAM', free(node.available_ram, node.total_ram, node.reserved_ram)],
     ['Disk', free(node.available_disk, node.total_disk)],
   ]
 }
 
-function devices({ devices: all }: NodeView, view: View): string[] {
+function devices({ devices: all, reserved_vram_by_device: reserved }: NodeView, view: View): string[] {
   if (all.length === 0) return []
   return table(
     [
       { title: '#', align: 'right' },
       { title: 'NAME', shrink: { to: 12, turn: 2 } },
+      { title: 'USED', align: 'right' },
+      { title: 'RESERVED', align: 'right', optional: true },
       { title: 'FREE', align: 'right' },
       { title: 'TOTAL', align: 'right' },
       { title: 'UUID', shrink: { to: 8, turn: 1 } },
     ],
-    all.map((device) => [
+    all.map((device, i) => [
       String(device.index),
       plain(device.name),
+      device.available_vram === null ? '?' : gib(device.total_vram - device.available_vram),
+      reserved[i] ? gib(reserved[i]) : '-',
       device.available_vram === null ? '?' : gib(device.available_vram),
       `${gib(device.total_vram)}${device.unified ? ' (shared)' : ''}`,
       plain(device.uuid),
@@ -96,13 +102,25 @@ function replicaTable(replicas: readonly ReplicaView[], view: View): string[] {
       { title: 'REPLICA', shrink: { to: 16, turn: 2 } },
       { title: 'STATE', shrink: { to: 16, turn: 1 } },
       { title: 'IN FLIGHT', align: 'right' },
+      { title: 'CLAIM', align: 'right', optional: true },
+      { title: 'MEASURED', align: 'right', optional: true },
+      { title: 'UNUSED', optional: true },
     ],
     replicas.map((replica) => [
       plain(replicaKey(replica.model_name, replica.replica_index)),
       replicaText({ ...replica, error: null }),
       String(replica.in_flight),
+      claimText(replica),
+      measuredText(replica),
+      unusedText(replica, view),
     ]),
     { ...view, indent: INDENT },
   )
   return withErrors(lines, replicas, view)
+}
+
+/** For how long it has had no request; of one that never had any, since it is ready. */
+function unusedText({ in_flight: running, last_used_at: used, ready_at: ready }: ReplicaView, { nowMs }: View): string {
+  const since = used ?? ready
+  return running > 0 || since === null ? '-' : span(nowMs - since)
 }

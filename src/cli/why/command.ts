@@ -2,11 +2,12 @@ import { clientOptions, type Command } from '../command.ts'
 
 export const whyCommand: Command = {
   name: 'why',
-  summary: 'See how a request was routed, and why there',
+  summary: 'See why a model runs where it runs, or how a request was routed',
   about:
-    'Every answer of the gateway has an X-Request-Id header; this shows what the gateway knew when that request came, which\n' +
-    'replicas it tried and what became of them. Gateways keep records in memory, for a while and not of every request.',
+    'Of a model: where it runs, where it could and why not elsewhere, what it needs, what was decided last and what is\n' +
+    'next. Of a request, by the X-Request-Id header of its answer: which replicas were tried and what became of them.\n' +
+    'Gateways keep records of requests in memory, for a while and not of every request.',
   options: clientOptions,
-  arguments: [{ name: 'request-id' }],
-  examples: ['flotilla why 0198c7a0-5555-7000-8000-000000000001', 'flotilla why my-own-id --json'],
+  arguments: [{ name: 'model or request-id' }],
+  examples: ['flotilla why qwen', 'flotilla why 0198c7a0-5555-7000-8000-000000000001', 'flotilla why qwen --json'],
 }

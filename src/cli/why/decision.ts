@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '../../api/decision-record.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
-import { gib, span } from '../format.ts'
+import { duration, gib, span } from '../format.ts'
 import type { Look } from '../style.ts'
 import { table } from '../table.ts'
 import { plain } from '../text-width.ts'
@@ -13,13 +13,14 @@ const ERROR_INDENT = 4
 /** One request: what was asked, who could have served it, who was tried. */
 export function renderDecision(decision: DecisionRecord, view: View): string[] {
   const { paint, nowMs } = view
-  const { at, method, path, gateway, model, policy, key_id: key, queued_ms: queuedMs } = decision
+  const { at, method, path, gateway, model, policy, key_id: key, queued_ms: queuedMs, load_wait_ms: loadMs } = decision
   const about: Fact[] = [
     ['When', `${span(nowMs - at)} ago, at ${new Date(at).toISOString()}`],
     ['Asked', `${method} ${path}, of the gateway ${gateway}`],
     ['Model', model === null ? 'none was named' : model],
     ['Policy', ...(policy === null ? [] : [policyTexts[policy]])],
     ['Key', key ?? 'none was needed'],
+    ['Load', ...(loadMs === 0 ? [] : [`waited ${duration(loadMs)} for the model to be loaded`])],
     ['Queue', ...(queuedMs === 0 ? [] : [`waited ${duration(queuedMs)}`])],
     ['Answer', `${decision.status} after ${duration(decision.duration_ms)}`],
   ]
@@ -108,10 +109,4 @@ function errorLines(error: string | null, { width, paint }: View): string[] {
   if (error === null) return []
   const lines = wrap(plain(error), width - ERROR_INDENT, { breakWords: true })
   return lines.map((line) => ' '.repeat(ERROR_INDENT) + paint('red', line))
-}
-
-/** `12 ms`, `1.2 s`, `4m`. */
-function duration(ms: number): string {
-  if (ms < 1000) return `${ms} ms`
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms)
 }

@@ -1,21 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { aCluster, flotilla, refused } from '../../testing/cli.ts'
+import { aModelView } from '../../testing/cli-views.ts'
 import { aCandidate, aDecision } from '../../testing/decision.ts'
 
 const GIB = 2 ** 30
 
 async function run(args: string[], answer: unknown) {
-  const cluster = await aCluster({ 'GET /api/requests/req-1': answer })
+  const cluster = await aCluster({ 'GET /api/requests/req-1': answer, 'GET /api/models': [aModelView()] })
   return { ...(await flotilla(['why', ...args, '--data', cluster.data])), calls: cluster.calls }
 }
 
-describe('flotilla why', () => {
+describe('flotilla why, of a request', () => {
   test('tells what was asked, who could have served it and who was tried', async () => {
     const at = Date.now() - 185_000
     const decision = aDecision({
       at,
       key_id: 'key-7',
       queued_ms: 40,
+      load_wait_ms: 31_500,
       candidates: [
         aCandidate({ left_out: 'unreachable a moment ago', idle_ms: 12 }),
         aCandidate({ replica_id: 'r2', node_name: 'gpu-2', in_flight_here: 2, in_flight_elsewhere: 1, idle_ms: 1500 }),
@@ -35,7 +37,7 @@ describe('flotilla why', () => {
       ],
     })
     const { code, stdout, calls } = await run(['req-1'], decision)
-    expect({ code, calls }).toEqual({ code: 0, calls: ['GET /api/requests/req-1'] })
+    expect({ code, calls }).toEqual({ code: 0, calls: ['GET /api/models/req-1/explain', 'GET /api/requests/req-1'] })
     expect(stdout).toBe(
       `Request req-1
   When       3m ago, at ${new Date(at).toISOString()}
@@ -44,6 +46,7 @@ describe('flotilla why', () => {
   Policy     least_loaded: the fewest requests in flight, then unused for
              longest, then most free VRAM
   Key        key-7
+  Load       waited 31.5 s for the model to be loaded
   Queue      waited 40 ms
   Answer     200 after 1.2 s
 
@@ -100,7 +103,10 @@ Tries, in order
 
   test('what no gateway remembers is told in the words of the API', async () => {
     const { code, stderr } = await run(['req-1'], refused(404, 'not_found', 'No gateway remembers it.'))
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'No gateway remembers it.\n' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'No gateway remembers it. There is no model of that name either.\n',
+    })
     expect((await flotilla(['why'])).code).toBe(2)
   })
 })

@@ -1,0 +1,97 @@
+import type { AdminBody } from '../../api/admin/routes.ts'
+import type { PlanView } from '../../api/admin/plan-schemas.ts'
+import { AppError } from '../../platform/errors.ts'
+import { show, viewOf, type Act, type Client, type Given } from '../client.ts'
+import { confirm } from '../confirm.ts'
+import { counted, shellWord } from '../format.ts'
+import { plain } from '../text-width.ts'
+import { readDocument } from './read-document.ts'
+import { renderPlan } from './render-plan.ts'
+
+/** As other tools have it: there is something to change, which is no failure. */
+const CHANGES = 2
+/** Nothing was applied, since the plan no longer fits. */
+const OUTDATED = 3
+
+export const plan: Act = async (client, given) => {
+  const asked = await readAsked(given)
+  const made = await client.api.call('plan', {}, asked)
+  show(client, made, () => [...renderPlan(made, viewOf(client)), ...howToApply(client, given, made)])
+  return given.own.has('detailed-exitcode') && made.changes.length > 0 ? CHANGES : 0
+}
+
+export const apply: Act = async (client, given) => {
+  const asked = await readAsked(given)
+  const made = await client.api.call('plan', {}, asked)
+  if (made.changes.length === 0) return show(client, made, () => renderPlan(made, viewOf(client)))
+  if (!client.json) client.terminal.print(renderPlan(made, viewOf(client)).join('\n'))
+  const isMeant = await confirm(client, given.own, {
+    command: 'apply',
+    deed: 'apply the plan',
+    about: '',
+    question: `Apply ${counted(made.changes.length, 'change')}?`,
+    otherwise: 'Nothing was applied.',
+  })
+  if (!isMeant) return 1
+  try {
+    const done = await client.api.call('apply', {}, { ...asked, revision: made.revision })
+    return show(client, done, () => [`Applied ${counted(done.changes.length, 'change')}.`, ...howToFollow(client)])
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'conflict') throw error
+    return showOutdated(client, given, asked)
+  }
+}
+
+export const exportDocument: Act = async (client) => {
+  const document = await client.api.call('exportDocument')
+  const { stringify } = await import('yaml')
+  return show(client, document, () => [stringify(document, { lineWidth: 100 }).trimEnd()])
+}
+
+export const whatIf: Act = async (client, given) => {
+  const made = await client.api.call('whatIf', {}, readIdeas(given))
+  return show(client, made, () => renderPlan(made, viewOf(client)))
+}
+
+async function readAsked({ own }: Given): Promise<AdminBody<'plan'>> {
+  return { document: await readDocument(own.get('file')!), prune: own.has('prune') }
+}
+
+function howToApply({ sameCluster }: Client, { own }: Given, { changes }: PlanView): string[] {
+  if (changes.length === 0) return []
+  const prune = own.has('prune') ? ' --prune' : ''
+  return ['', 'To apply it:', `  flotilla apply -f ${shellWord(own.get('file')!)}${prune}${sameCluster}`]
+}
+
+function howToFollow({ sameCluster }: Client): string[] {
+  return [`flotilla status${sameCluster} shows what becomes of it.`]
+}
+
+async function showOutdated(client: Client, given: Given, asked: AdminBody<'plan'>): Promise<number> {
+  client.terminal.note(
+    'Something has changed since this was planned, so nothing was applied. This is the plan as of now:\n',
+  )
+  const made = await client.api.call('plan', {}, asked)
+  show(client, made, () => [...renderPlan(made, viewOf(client)), ...howToApply(client, given, made)])
+  return OUTDATED
+}
+
+function readIdeas({ lists }: Given): AdminBody<'whatIf'> {
+  const [lost, added, least] = [lists.get('node-lost') ?? [], lists.get('add-node') ?? [], lists.get('min') ?? []]
+  if (lost.length + added.length + least.length === 0) {
+    throw new AppError(
+      'usage',
+      'flotilla whatif: if what? Name --node-lost, --add-node or --min. See flotilla whatif --help.',
+    )
+  }
+  return {
+    node_lost: lost,
+    add_nodes: added.map((spec) => ({ spec, labels: {} })),
+    rules: least.map((text) => {
+      // A name may hold "=" as well.
+      const match = /^(.+)=(\d{1,5})$/s.exec(text)
+      if (match) return { model_name: match[1]!, min_replicas: Number(match[2]) }
+      throw new AppError('usage', `flotilla whatif: --min: expected model=number, got "${plain(text)}".`)
+    }),
+  }
+}

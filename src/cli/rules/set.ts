@@ -1,0 +1,104 @@
+import { ruleInput, type RuleInput, type RuleView } from '../../api/admin/rule-schemas.ts'
+import { parseSelector } from '../../api/selector-text.ts'
+import { routePolicies, type Selector } from '../../core/types.ts'
+import { AppError } from '../../platform/errors.ts'
+import { show, viewOf, type Act, type Given } from '../client.ts'
+import { parseSpanS } from '../format.ts'
+import { plain } from '../text-width.ts'
+import { wrap } from '../wrap.ts'
+import { countText, selectorText } from './rule-text.ts'
+
+const FLAGS = ['min', 'max', 'spread', 'selector', 'policy', 'scale-to-zero'] as const
+
+/** Makes a rule or changes what is named of it. */
+export const set: Act = async (client, given) => {
+  const asked = readFlags(given)
+  const name = given.values[0]!
+  const before = (await client.api.call('listRules')).find(({ model_name: of }) => of === name)
+  const input = ruleInput.safeParse({ model_name: name, ...settingsOf(before), ...asked })
+  if (!input.success) {
+    const { path, message } = input.error.issues[0]!
+    throw mistake(`${flagNames[String(path[0])] ?? path.join('.')}: ${message}`)
+  }
+  const rule = await client.api.call('saveRule', {}, input.data)
+  const isKnown = (await client.api.call('listModels')).some((model) => model.name === name)
+  return show(client, rule, () => {
+    const { width, paint } = viewOf(client)
+    const where = selectorText(rule)
+    const text = `The rule of ${plain(name)} asks for ${countText(rule)}, on ${where === 'any' ? 'any node' : `nodes with ${plain(where)}`}.`
+    return [
+      ...wrap(text, width),
+      ...(isKnown ? [] : wrap(`There is no model ${plain(name)} yet: the rule waits for it.`, width)),
+      ...(rule.warning === null ? [] : wrap(plain(rule.warning), width).map((line) => paint('yellow', line))),
+    ]
+  })
+}
+
+/** What the API calls a flag. */
+const flagNames: Readonly<Record<string, string>> = {
+  min_replicas: '--min',
+  max_replicas: '--max',
+  spread_all: '--spread',
+  node_selector: '--selector',
+  route_policy: '--policy',
+  scale_to_zero_after_s: '--scale-to-zero',
+}
+
+function settingsOf(rule: RuleView | undefined): Partial<RuleInput> {
+  if (!rule) return {}
+  const { min_replicas, max_replicas, spread_all, node_selector, route_policy, scale_to_zero_after_s } = rule
+  return { min_replicas, max_replicas, spread_all, node_selector, route_policy, scale_to_zero_after_s }
+}
+
+/** Only what was named, and what that rules out of what there was. */
+function readFlags({ own }: Given): Partial<RuleInput> {
+  if (!FLAGS.some((flag) => own.has(flag))) {
+    throw mistake(`what is it to ask for? Name one of ${FLAGS.map((flag) => `--${flag}`).join(', ')}`)
+  }
+  const [min, max] = [readCount(own, 'min'), readCount(own, 'max')]
+  const counts = min !== undefined || max !== undefined
+  if (counts && own.has('spread')) throw mistake('give --spread, or --min and --max, not both')
+  return {
+    ...(counts ? { spread_all: false } : {}),
+    ...(own.has('spread') ? { spread_all: true, min_replicas: 0, max_replicas: 0, scale_to_zero_after_s: null } : {}),
+    ...(min === undefined ? {} : { min_replicas: min }),
+    ...(max === undefined ? {} : { max_replicas: max }),
+    ...readSelector(own.get('selector')),
+    ...readPolicy(own.get('policy')),
+    ...readScaleToZero(own.get('scale-to-zero')),
+  }
+}
+
+function readCount(own: Given['own'], flag: 'min' | 'max'): number | undefined {
+  const text = own.get(flag)
+  if (text === undefined) return undefined
+  if (/^\d{1,5}$/.test(text)) return Number(text)
+  throw mistake(`--${flag}: expected a whole number, got "${plain(text)}"`)
+}
+
+function readSelector(text: string | undefined): { node_selector?: Selector } {
+  if (text === undefined) return {}
+  if (text === 'any') return { node_selector: {} }
+  const read = parseSelector(text)
+  if (read.ok) return { node_selector: read.selector }
+  throw mistake(`--selector: ${plain(read.problem)}`)
+}
+
+function readPolicy(text: string | undefined): Partial<Pick<RuleInput, 'route_policy'>> {
+  if (text === undefined) return {}
+  const policy = routePolicies.find((one) => one === text)
+  if (policy) return { route_policy: policy }
+  throw mistake(`--policy: expected ${routePolicies.join(', ')}, got "${plain(text)}"`)
+}
+
+function readScaleToZero(text: string | undefined): Partial<Pick<RuleInput, 'scale_to_zero_after_s'>> {
+  if (text === undefined) return {}
+  if (text === 'never') return { scale_to_zero_after_s: null }
+  const seconds = parseSpanS(text)
+  if (seconds !== undefined) return { scale_to_zero_after_s: seconds }
+  throw mistake(`--scale-to-zero: expected a time such as 90s, 30m or 1h, or never, got "${plain(text)}"`)
+}
+
+function mistake(what: string): AppError {
+  return new AppError('usage', `flotilla rules set: ${what}.`)
+}
