@@ -15,8 +15,8 @@ const numbers = {
   seed: { least: 0, most: 2 ** 31 - 1, help: 'the first seed' },
   runs: { least: 1, most: 100_000, help: 'how many seeds, one after the other' },
   nodes: { least: 1, most: 200, help: 'machines of the cluster' },
-  models: { least: 1, most: 100, help: 'models, each with a rule' },
-  minutes: { least: 1, most: 1440, help: 'virtual time with faults; 6 quiet minutes follow' },
+  models: { least: 1, most: 100, help: 'models, about half of them with a rule' },
+  minutes: { least: 1, most: 1440, help: 'virtual time with faults; 10 quiet ones follow' },
 } as const
 type NumberName = keyof typeof numbers
 

@@ -16,6 +16,8 @@ export const calm: Weather = { loss: 0, doubled: 0, mostDelayMs: CALM_DELAY_MS }
  * weather they are lost, doubled and late. A node that is cut off hears and says nothing, and its engines still serve.
  */
 export class Bus {
+  /** Until when a message may be late that was sent in the last storm. */
+  disturbedUntilMs = 0
   weather = calm
   readonly #queue: EventQueue
   readonly #random: Random

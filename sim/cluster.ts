@@ -1,10 +1,12 @@
 import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
+import type { LoadStatus } from '../src/api/load-status.ts'
 import { Bus } from './bus.ts'
 import { SimControl } from './control.ts'
 import { EventQueue } from './event-queue.ts'
 import { TIERS } from './faults/admin.ts'
-import { SimGateway } from './gateway.ts'
+import { SimGateway, type GatewayDeps } from './gateway.ts'
 import { noCounts, type Ground } from './ground.ts'
+import { drawHardware } from './hardware.ts'
 import { Health } from './health.ts'
 import { Machine } from './machine.ts'
 import type { Parts } from './parts.ts'
@@ -37,14 +39,16 @@ export class Cluster {
       bus: new Bus(queue, random, health),
       store: new Store(queue, parts.broken),
       counts: noCounts(),
-      happened: { commits: [], applied: [], planProblems: [], published: [] },
-      engines: { failureChance: random.oneOf(FAILURE_CHANCES)!, meanLifeMs: MEAN_LIFE_MS },
+      policy: random.oneOf(['spread', 'pack'] as const)!,
+      happened: { commits: [], applied: [], planProblems: [], published: [], outOfMemory: [], unserved: [] },
+      engines: { failureChance: random.oneOf(FAILURE_CHANCES)!, meanLifeMs: MEAN_LIFE_MS, isHonest: false },
     }
     const { ground } = this
     const askSnapshot = (reply: (snapshot: RoutingSnapshotMessage) => void): void => this.#askSnapshot(reply)
+    const askWanted: GatewayDeps['askWanted'] = (...asked) => this.#askWanted(...asked)
     this.machines = Array.from({ length: scale.nodes }, (_, index) => this.#newMachine(index))
     this.gateways = GATEWAYS.map(
-      (name) => new SimGateway({ ...ground, name, findWorker: this.findWorker, askSnapshot }),
+      (name) => new SimGateway({ ...ground, name, findWorker: this.findWorker, askSnapshot, askWanted }),
     )
     for (const name of FRONTENDS) this.startFrontend(name)
     for (const machine of this.machines) queue.after(random.between(0, 20_000), () => machine.boot())
@@ -79,6 +83,7 @@ export class Cluster {
     const { ground } = this
     return new Machine(`n${index + 1}`, {
       ground,
+      hardware: drawHardware(ground.random),
       slots: ground.random.between(1, 2),
       labels: { tier: ground.random.oneOf(TIERS)! },
       approved: !ground.random.chance(0.2),
@@ -102,6 +107,16 @@ export class Cluster {
     const { bus } = this.ground
     for (const control of this.controls.values()) {
       bus.carry(undefined, () => control.answerSnapshot((snapshot) => bus.carry(undefined, () => reply(snapshot))))
+    }
+  }
+
+  /** All hear it; whoever leads answers. */
+  #askWanted(modelName: string, wantedMs: number, reply: (status: LoadStatus) => void): void {
+    const { bus } = this.ground
+    for (const control of this.controls.values()) {
+      bus.carry(undefined, () =>
+        control.want(modelName, wantedMs, (status) => bus.carry(undefined, () => reply(status))),
+      )
     }
   }
 }

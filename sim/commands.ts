@@ -1,4 +1,5 @@
 import type { ReplicaStartMessage } from '../src/api/bus/messages.ts'
+import { nextStarts } from '../src/control/next-starts.ts'
 import { isEnding } from '../src/core/lifecycle/states.ts'
 import type { Replica } from '../src/core/types.ts'
 import type { HeldLease } from '../src/store/leases.ts'
@@ -25,10 +26,11 @@ export class SimCommands {
 
   send(world: StoredWorld, lease: HeldLease): void {
     const online = new Set(world.nodes.filter((node) => node.liveness === 'online').map((node) => node.id))
+    for (const replica of nextStarts(world.replicas)) {
+      if (online.has(replica.nodeId)) this.#start(world, replica, lease)
+    }
     for (const replica of world.replicas) {
-      if (!online.has(replica.nodeId)) continue
-      if (replica.state === 'reserved') this.#start(world, replica, lease)
-      else if (isEnding(replica.state)) this.stop(replica.nodeId, replica)
+      if (online.has(replica.nodeId) && isEnding(replica.state)) this.stop(replica.nodeId, replica)
     }
   }
 
@@ -42,6 +44,7 @@ export class SimCommands {
   #start(world: StoredWorld, replica: Replica, lease: HeldLease): void {
     const model = world.models.find(({ name }) => name === replica.modelName)
     if (model?.revision !== replica.revision) return
+    const node = world.nodes.find(({ id }) => id === replica.nodeId)
     const spec: ReplicaStartMessage = {
       id: replica.id,
       generation: replica.generation,
@@ -50,6 +53,9 @@ export class SimCommands {
       engine: model.engine,
       source: model.source,
       options: model.options,
+      ...(node && node.devices.length > 0 && replica.claim
+        ? { devices: replica.claim.devices.map(({ index }) => index) }
+        : {}),
     }
     this.#request<{ knownFromSeq: number } | 'conflict'>(`start ${replica.id}`, replica.nodeId, {
       ask: (worker, reply) => worker.obeyStart(spec, reply),

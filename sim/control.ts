@@ -1,14 +1,15 @@
 import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
 import { endingState } from '../src/core/lifecycle/states.ts'
-import type { Step } from '../src/core/reconcile/reconcile.ts'
+import type { LoadStatus } from '../src/api/load-status.ts'
+import type { Step } from '../src/core/reconcile/plan.ts'
 import type { HeldLease } from '../src/store/leases.ts'
-import { whyNotOf } from '../src/store/node-engines.ts'
 import type { StoredWorld } from '../src/store/world.ts'
 import { SimCommands } from './commands.ts'
 import type { Ground } from './ground.ts'
 import { LEASE_TTL_MS, STORE_DELAY_MS, TURN_PERIOD_MS } from './limits.ts'
 import { SimLoop } from './loop.ts'
-import type { Parts } from './parts.ts'
+import { misread, type Parts } from './parts.ts'
+import { takeHeartbeat } from './take-heartbeat.ts'
 import type { SimWorker } from './worker.ts'
 
 export interface ControlDeps extends Ground {
@@ -22,7 +23,12 @@ interface Leading {
   feed: ReturnType<Parts['newFeed']>
   listeningSinceMs: number
   lastTurnMs: number
+  /** After the last turn; undefined before the first. */
+  world?: StoredWorld
 }
+
+/** A demand is written again when it would last this much longer. */
+const LONGER_MS = 10_000
 
 /** One run of one frontend's control role, as src/control/start-control.ts: leads, or waits to lead. */
 export class SimControl {
@@ -69,6 +75,27 @@ export class SimControl {
     this.#whenAwake(() => this.#leading && reply(this.#leading.feed.snapshot(0)))
   }
 
+  /** As src/control/cold-loads.ts: the answer comes from the world after the last turn, the demand goes into the store. */
+  want(modelName: string, wantedMs: number, reply: (status: LoadStatus) => void): void {
+    this.#whenAwake(() => {
+      const { parts, policy, queue, random, store } = this.#deps
+      const world = this.#leading?.world
+      if (!world) return
+      const status = parts.loadStatusOf(world, modelName, policy)
+      const demand = world.demands.find((one) => one.modelName === modelName)
+      const lastsMs = demand ? demand.wantedUntilMs - world.nowMs : 0
+      const isNew = lastsMs < wantedMs - LONGER_MS || lastsMs <= 0
+      if (status.state === 'ready' || status.state === 'unknown' || !isNew) return reply(status)
+      queue.after(random.between(1, STORE_DELAY_MS), () => {
+        if (!parts.broken.has('demands are not written')) store.saveDemand(modelName, wantedMs)
+        this.#whenAwake(() => {
+          this.#loop.wake()
+          reply(status)
+        })
+      })
+    })
+  }
+
   #whenAwake(run: () => void): void {
     if (!this.#isAlive) return
     const { queue } = this.#deps
@@ -97,7 +124,7 @@ export class SimControl {
 
   /** As src/control/turn.ts: one transaction, and only while the lease is ours. */
   #reconcileOnce(): boolean {
-    const { store, queue, parts, happened, counts, trace, publishDelta } = this.#deps
+    const { store, queue, parts, policy, happened, counts, trace, publishDelta } = this.#deps
     const leading = this.#leading
     if (!leading || !store.lease.isHeldBy(leading.lease)) {
       this.#leading = undefined
@@ -113,15 +140,17 @@ export class SimControl {
       trace.add(this.owner, `${name} is ${liveness}`)
     }
     const world = store.loadWorld()
-    const plan = parts.reconcile(world)
+    const plan = parts.reconcile(misread(world, parts.broken), policy)
     const problems = parts.checkPlan(world, plan)
     happened.planProblems.push(...problems)
     if (problems.length > 0) return false
     happened.commits.push(leading.lease)
     for (const step of plan.steps) this.#apply(step)
-    happened.applied.push(...plan.steps)
+    store.deleteExpiredDemands()
+    if (plan.steps.length > 0) happened.applied.push({ before: world, steps: plan.steps })
 
     const after = plan.steps.length === 0 ? world : store.loadWorld()
+    leading.world = after
     this.#commands.send(after, leading.lease)
     publishDelta(leading.feed.update(after, []))
     happened.published.push(leading.feed.snapshot(0).routes)
@@ -130,15 +159,17 @@ export class SimControl {
   }
 
   #apply(step: Step): void {
-    const { store, trace } = this.#deps
+    const { store, trace, counts } = this.#deps
     if (step.kind === 'reserve') {
       store.reserveReplica(step)
       trace.add(this.owner, `reserves ${step.modelName}#${step.replicaIndex} on ${step.nodeId}`)
       return
     }
-    const { replica, why } = step
-    if (step.kind === 'stop') store.moveReplica(replica, { to: endingState(replica.state) })
-    else store.deleteReplica(replica)
+    const { replica } = step
+    if (step.kind === 'forget') store.deleteReplica(replica)
+    else store.moveReplica(replica, { to: endingState(replica.state) })
+    if (step.kind === 'evict') counts.evictions += 1
+    const why = step.kind === 'evict' ? `for ${step.forModel}` : step.why
     const name = `${replica.modelName}#${replica.replicaIndex} (${replica.id})`
     trace.add(this.owner, `${step.kind}s ${name} on ${replica.nodeId}: ${why}`)
   }
@@ -151,27 +182,20 @@ export class SimControl {
     this.#deps.queue.after(Math.min(...retries) - nowMs, () => timer === this.#retryTimer && this.wake())
   }
 
-  /** As src/control/heartbeats.ts. */
   #takeHeartbeat(nodeId: string, heartbeat: HeartbeatMessage): void {
-    const { boot_id: bootId, seq, replicas, engines } = heartbeat
-    const { store, parts, happened, trace } = this.#deps
+    const { store, happened, trace } = this.#deps
     const leading = this.#leading
     if (!leading || !store.lease.isHeldBy(leading.lease)) return
-    const recorded = store.nodes.recordHeartbeat(nodeId, { bootId, seq, engines: whyNotOf(engines) })
-    if (recorded === 'ignored') return
+    const taken = takeHeartbeat(this.#deps, nodeId, heartbeat)
+    if (!taken) return
     happened.commits.push(leading.lease)
-    const { moves, gone, strays } = parts.judgeHeartbeat(store.replicasOfNode(nodeId), { seq, replicas })
-    for (const { replica, to, error } of moves) {
-      store.moveReplica(replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq })
-    }
-    for (const { replica, lost } of gone) {
-      store.deleteReplica(replica)
+    for (const { replica, lost } of taken.gone) {
       trace.add(this.owner, `${replica.id} on ${nodeId} ${lost ? 'is lost' : 'has stopped'}`)
     }
-    for (const stray of strays) {
+    for (const stray of taken.strays) {
       trace.add(this.owner, `${stray.id} on ${nodeId} is a stray`)
       this.#commands.stop(nodeId, stray)
     }
-    if (recorded === 'news' || moves.length + gone.length > 0) this.#loop.wake()
+    if (taken.isNews) this.#loop.wake()
   }
 }

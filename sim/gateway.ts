@@ -1,18 +1,23 @@
 import type { RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
+import type { LoadStatus } from '../src/api/load-status.ts'
 import { defaultTiming, requestMs } from '../src/engines/sim/timing.ts'
 import { LiveTable, type LiveRoute } from '../src/gateway/routing-table.ts'
+import { SimColdLoads } from './cold-loads.ts'
 import type { Ground } from './ground.ts'
-import { GATEWAY_CHECK_PERIOD_MS, MOST_TRIES, SNAPSHOT_TIMEOUT_MS } from './limits.ts'
+import { GATEWAY_CHECK_PERIOD_MS, LOAD_WAIT_MS, MOST_TRIES, MOST_WAITS, SNAPSHOT_TIMEOUT_MS } from './limits.ts'
 import type { Answer } from './replica.ts'
 import type { SimWorker } from './worker.ts'
 
 /** So many clients, for models that keep a client at one replica. */
 const SESSIONS = 20
+/** Of each client to go away while it waits for a model, and after how long at most. */
+const IMPATIENT = 0.15
 
 export interface GatewayDeps extends Ground {
   name: string
   findWorker: (nodeId: string) => SimWorker | undefined
   askSnapshot: (reply: (snapshot: RoutingSnapshotMessage) => void) => void
+  askWanted: (modelName: string, wantedMs: number, reply: (status: LoadStatus) => void) => void
 }
 
 export interface OpenRequest {
@@ -20,6 +25,8 @@ export interface OpenRequest {
   sessionKey: string
   startedMs: number
   tried: Set<string>
+  /** How often it has waited for its model. */
+  waits: number
 }
 
 /** The real routing table, fed over the simulated bus, and the way of a request as in src/gateway/inference.ts. */
@@ -31,24 +38,29 @@ export class SimGateway {
   readonly used = new Map<string, LiveRoute>()
   readonly name: string
   readonly #deps: GatewayDeps
+  readonly #coldLoads: SimColdLoads
   #isAsking = false
   #isWanted = false
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps
     this.name = deps.name
+    const { queue, askWanted, happened } = deps
+    const onUnserved = happened.unserved.push.bind(happened.unserved)
+    this.#coldLoads = new SimColdLoads({ queue, table: this.table, askWanted, onUnserved })
     this.#refresh()
   }
 
   hearDelta(delta: RoutingDeltaMessage): void {
     if (!this.table.apply(delta, this.#deps.queue.nowMs)) this.#refresh()
+    this.#coldLoads.look()
   }
 
   request(modelName: string): void {
     const { counts, queue, random } = this.#deps
     counts.accepted += 1
     const sessionKey = `s${random.between(1, SESSIONS)}`
-    const request: OpenRequest = { modelName, sessionKey, startedMs: queue.nowMs, tried: new Set() }
+    const request: OpenRequest = { modelName, sessionKey, startedMs: queue.nowMs, tried: new Set(), waits: 0 }
     this.open.add(request)
     this.#try(request)
   }
@@ -69,6 +81,7 @@ export class SimGateway {
       if (!isOpen) return
       isOpen = false
       this.table.replace(snapshot)
+      this.#coldLoads.look()
       again()
     })
     queue.after(SNAPSHOT_TIMEOUT_MS, () => {
@@ -84,7 +97,7 @@ export class SimGateway {
     const { parts, queue, random, findWorker } = this.#deps
     const { modelName, sessionKey, tried } = request
     const route = this.table.pick(modelName, { sessionKey }, ({ replicaId }) => tried.has(replicaId))
-    if (!route || tried.size >= MOST_TRIES) return this.#end(request, 'refused')
+    if (!route || tried.size >= MOST_TRIES) return this.#wait(request)
     tried.add(route.replicaId)
     this.used.set(route.replicaId, route)
     const done = this.table.begin(route, queue.nowMs)
@@ -101,6 +114,31 @@ export class SimGateway {
     })
   }
 
+  /** As src/gateway/serve-when-ready.ts: nobody can serve it now, so it waits for somebody who can, within its time. */
+  #wait(request: OpenRequest): void {
+    const { counts, queue, random } = this.#deps
+    const { modelName, startedMs } = request
+    const untilMs = startedMs + LOAD_WAIT_MS
+    if (!this.table.model(modelName) || request.waits >= MOST_WAITS || queue.nowMs >= untilMs) {
+      return this.#end(request, 'refused')
+    }
+    if (request.waits === 0) counts.waited += 1
+    request.waits += 1
+    const passed = new Set(request.tried)
+    request.tried.clear()
+    const leave = this.#coldLoads.wait(modelName, {
+      untilMs,
+      passed,
+      onRoute: () => this.#try(request),
+      onUnserved: () => this.#end(request, 'refused'),
+    })
+    if (!random.chance(IMPATIENT)) return
+    const { waits } = request
+    queue.after(random.between(0, LOAD_WAIT_MS), () => {
+      if (request.waits === waits && leave()) this.#end(request, 'left')
+    })
+  }
+
   #onAnswer(request: OpenRequest, route: LiveRoute, answer: Answer): void {
     if (answer === 'served') return this.#end(request, 'served')
     if (answer === 'unreachable') return this.#retry(request, route)
@@ -114,7 +152,7 @@ export class SimGateway {
     if (!this.#deps.parts.broken.has('a death ends the request')) this.#try(request)
   }
 
-  #end(request: OpenRequest, how: 'served' | 'refused' | 'brokenOff'): void {
+  #end(request: OpenRequest, how: 'served' | 'refused' | 'brokenOff' | 'left'): void {
     this.open.delete(request)
     this.#deps.counts[how] += 1
   }

@@ -10,6 +10,10 @@ export const GATEWAY_CHECK_PERIOD_MS = 1000
 export const DRAIN_MS = 30_000
 export const KILL_AFTER_MS = 5000
 export const MOST_TRIES = 3
+export const MOST_WAITS = 3
+export const LOAD_WAIT_MS = 60_000
+export const WANTED_PERIOD_MS = 2000
+export const WANTED_MS = 30_000
 
 /** The longest a message takes while the bus is healthy, and what the store takes. */
 export const CALM_DELAY_MS = 20

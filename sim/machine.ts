@@ -1,12 +1,17 @@
-import type { HeartbeatMessage, ReportedEngineMessage } from '../src/api/bus/messages.ts'
+import type { Hardware as ReportedHardware } from '../src/api/hardware.ts'
+import type { HeartbeatMessage } from '../src/api/bus/messages.ts'
 import type { Node } from '../src/core/types.ts'
 import { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
+import type { Hardware } from './hardware.ts'
 import { HEARTBEAT_PERIOD_MS } from './limits.ts'
+import { MachineMemory } from './machine-memory.ts'
+import { engineKinds, engineReports, takenBy } from './model-kinds.ts'
 import { SimWorker } from './worker.ts'
 
 export interface MachineDeps {
   ground: Ground
+  hardware: Hardware
   slots: number
   labels: Node['labels']
   approved: boolean
@@ -18,6 +23,19 @@ export interface MachineDeps {
 
 /** A worker that is started again may go on well above where the last one was, if it does not write down each number. */
 const MOST_SKIPPED = 1000
+/** Of each reading of a device to fail. */
+const UNREADABLE = 0.03
+
+/** Of a node that has registered and sent no heartbeat yet. */
+const NOT_SAID = {
+  availableVram: null,
+  devices: [],
+  vramBudget: null,
+  totalRam: null,
+  availableRam: null,
+  totalDisk: null,
+  availableDisk: null,
+} as const
 
 /**
  * A machine of the cluster: keeps its identity over any number of boots, and its engines over any number of workers. It
@@ -33,6 +51,8 @@ export class Machine {
   readonly brokenModels = new Set<string>()
   /** Grows with every process that comes or goes, so that checks look only when there is something new. */
   version = 0
+  readonly hardware: Hardware
+  readonly #memory: MachineMemory
   readonly #deps: MachineDeps
   #boots = 0
   /** Of the heartbeats of this boot. */
@@ -41,6 +61,8 @@ export class Machine {
 
   constructor(id: string, deps: MachineDeps) {
     this.id = id
+    this.hardware = deps.hardware
+    this.#memory = new MachineMemory(deps.hardware)
     this.#deps = deps
   }
 
@@ -84,7 +106,8 @@ export class Machine {
       found: broken.has('restarts forget') ? [] : [...this.engines],
       seq: broken.has('restarts count anew') ? 0 : this.#seq,
       startEngine: (spec) => this.#startEngine(spec),
-      engineReports: () => [this.#engineReport()],
+      engineReports: () => engineReports(this.#hasProgram),
+      hardwareReport: () => this.#hardwareReport(),
       register: () => {
         if (!hasFrontend()) return false
         this.#register(bootId)
@@ -107,12 +130,18 @@ export class Machine {
   }
 
   #startEngine(spec: ConstructorParameters<typeof SimEngine>[0]): SimEngine {
-    const { queue, random, engines, counts, trace } = this.#deps.ground
+    const { queue, random, engines, counts, trace, happened } = this.#deps.ground
+    const { hardware } = this
     const engine = new SimEngine(spec, {
       queue,
       random,
       engines,
       counts,
+      memory: this.#memory,
+      takes: takenBy(spec, hardware, engines),
+      grows: engineKinds[spec.engine as keyof typeof engineKinds].memory === 'on_demand',
+      tellsApart: hardware.tellsApart,
+      onOutOfMemory: (starved) => happened.outOfMemory.push({ machine: this, engine: starved }),
       isBroken: (modelName) => !this.#hasProgram || this.brokenModels.has(modelName),
       onEnd: (ended) => {
         this.engines.delete(ended)
@@ -125,11 +154,25 @@ export class Machine {
     return engine
   }
 
-  #engineReport(): ReportedEngineMessage {
-    const [state, reason] = this.#hasProgram
-      ? (['available', null] as const)
-      : (['missing', 'sim-engine is not in PATH'] as const)
-    return { name: 'sim', source: 'built-in', state, reason, version: null, serves: [], operation: null }
+  #hardwareReport(): ReportedHardware {
+    const { random } = this.#deps.ground
+    const { devices, totalRam, totalDisk } = this.hardware
+    const freeRam = this.#memory.freeRam()
+    return {
+      gpu_vendor: devices.length > 0 ? 'nvidia' : null,
+      devices: devices.map(({ index, name, totalVram, unified }) => ({
+        index,
+        uuid: `${this.id}-${index}`,
+        name,
+        total_vram: totalVram,
+        available_vram: random.chance(UNREADABLE) ? null : this.#memory.freeVram(index),
+        unified,
+      })),
+      total_ram: totalRam,
+      available_ram: freeRam,
+      total_disk: totalDisk,
+      available_disk: totalDisk,
+    }
   }
 
   /** As in src/control/register-node.ts: approval is decided at the first time and never again. */
@@ -140,9 +183,14 @@ export class Machine {
     const known = store.nodes.find(id)
     if (!known) {
       const unknownYet = { desired: 'active', liveness: 'offline', livenessSinceMs: queue.nowMs, engines: {} } as const
-      const facts = { nodeType: 'backend', saidGoodbye: false, bootId, maxReplicasPerModel: slots } as const
-      const has = { labels, availableVram: null }
-      store.nodes.insert({ id, name: id, address: id, approved, ...unknownYet, ...facts, ...has })
+      const facts = {
+        nodeType: 'backend',
+        saidGoodbye: false,
+        isHeard: false,
+        bootId,
+        maxReplicasPerModel: slots,
+      } as const
+      store.nodes.insert({ id, name: id, address: id, approved, labels, ...unknownYet, ...facts, ...NOT_SAID })
     } else {
       if (known.bootId !== bootId) store.deleteReplicasOfOldBoot(id)
       store.nodes.change(id, { bootId })

@@ -1,12 +1,16 @@
+import { loadStatusOf } from '../src/control/load-status.ts'
+import { isOnTheWay } from './on-the-way.ts'
 import { RoutingFeed } from '../src/control/routing-feed.ts'
 import { judgeHeartbeat } from '../src/core/lifecycle/judge-heartbeat.ts'
 import { checkPlan } from '../src/core/reconcile/check-plan.ts'
 import { reconcile } from '../src/core/reconcile/reconcile.ts'
+import type { World } from '../src/core/types.ts'
 
 /** What the simulator takes from the real program. The tests replace single parts by broken ones and see them caught. */
 export interface Parts {
   reconcile: typeof reconcile
   checkPlan: typeof checkPlan
+  loadStatusOf: typeof loadStatusOf
   judgeHeartbeat: typeof judgeHeartbeat
   newFeed: () => Pick<RoutingFeed, 'update' | 'snapshot'>
   /** Ways in which the model itself can be made to misbehave; none outside of tests. */
@@ -26,13 +30,30 @@ export const breakages = {
   'a death ends the request': 'a gateway does not try another replica',
   'failed rows keep the old number': 'a failed row waits for a heartbeat of the boot before',
   'deaf leaders judge': 'silence counts also while no leader was there to hear',
+  'claims are not written': 'a reserved row takes its slot and not its memory',
+  'loads are not seen': 'what is on its way counts for nothing when it is asked for again',
+  'all are idle': 'replicas are taken for idle, whatever they serve',
+  'all are old': 'replicas are taken for long unused, whenever they were loaded',
+  'demands are not written': 'control answers that a model is wanted, and forgets it',
 } as const
 export type Breakage = keyof typeof breakages
 
 export const realParts: Parts = {
   reconcile,
   checkPlan,
+  loadStatusOf,
   judgeHeartbeat,
   newFeed: () => new RoutingFeed('the secret of a simulated cluster'),
   broken: new Set(),
+}
+
+/** The world as the planner sees it: as it is, unless a mistake is built in. */
+export function misread(world: World, broken: ReadonlySet<Breakage>): World {
+  let { replicas } = world
+  if (broken.has('loads are not seen')) replicas = replicas.filter(({ state }) => !isOnTheWay(state))
+  if (broken.has('all are idle')) replicas = replicas.map((replica) => ({ ...replica, inFlight: 0 }))
+  if (broken.has('all are old')) {
+    replicas = replicas.map((replica) => ({ ...replica, lastUsedMs: 0, readySinceMs: replica.readySinceMs && 0 }))
+  }
+  return replicas === world.replicas ? world : { ...world, replicas }
 }

@@ -26,10 +26,12 @@ export class SimReplica {
   readonly key: string
   state: 'staging' | 'loading' | 'ready' | 'draining' | 'stopping' | 'failed' = 'loading'
   error: string | undefined
+  outOfMemory = false
   readonly #deps: ReplicaDeps
   readonly #requests = new Map<(answer: Answer) => void, number>()
   #engine: SimEngine | undefined
   #begun = false
+  #usedMs: number | null = null
   #isAbandoned = false
 
   constructor(spec: ReplicaStartMessage, key: string, deps: ReplicaDeps) {
@@ -40,6 +42,16 @@ export class SimReplica {
 
   get inFlight(): number {
     return this.#requests.size
+  }
+
+  /** Since its last request ended; null when this worker has seen none. */
+  get idleMs(): number | null {
+    if (this.inFlight > 0) return 0
+    return this.#usedMs === null ? null : this.#deps.queue.nowMs - this.#usedMs
+  }
+
+  get measured(): SimEngine['measured'] {
+    return this.#engine?.measured ?? null
   }
 
   get hasProcess(): boolean {
@@ -70,7 +82,7 @@ export class SimReplica {
     this.#begun = true
     this.#engine = engine
     this.state = engine.state === 'ready' ? 'ready' : 'loading'
-    engine.keeper = { onReady: () => this.#onReady(), onExit: (error) => this.#onExit(error) }
+    engine.keeper = { onReady: () => this.#onReady(), onExit: (...how) => this.#onExit(...how) }
   }
 
   /** Takes no new requests, lets the running ones finish, ends the engine. */
@@ -93,6 +105,7 @@ export class SimReplica {
     this.#requests.set(answer, this.#deps.queue.nowMs)
     this.#deps.queue.after(durationMs, () => {
       if (!this.#requests.delete(answer)) return
+      this.#usedMs = this.#deps.queue.nowMs
       answer('served')
       if (this.state === 'draining' && this.inFlight === 0) this.#end()
     })
@@ -104,13 +117,14 @@ export class SimReplica {
     this.#deps.onChange()
   }
 
-  #onExit(error: string): void {
+  #onExit(error: string, outOfMemory: boolean): void {
     this.#endRequests()
     if (this.state === 'stopping') return this.#gone()
     if (this.state === 'draining') return this.#end()
     if (!this.#deps.broken.has('exits go unnoticed')) {
       this.state = 'failed'
       this.error = error
+      this.outOfMemory = outOfMemory
     }
     this.#deps.onChange()
   }

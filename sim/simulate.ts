@@ -1,14 +1,19 @@
 import { blameCheck } from './checks/blame.ts'
 import { Violation, type Check } from './checks/check.ts'
+import { claimsCheck } from './checks/claims.ts'
 import { CONVERGENCE, findUnconverged } from './checks/convergence.ts'
 import { epochsCheck } from './checks/epochs.ts'
+import { evictionCheck } from './checks/eviction.ts'
 import { inFlightCheck } from './checks/in-flight.ts'
+import { oneLoadCheck } from './checks/one-load.ts'
 import { processesCheck } from './checks/processes.ts'
 import { isLost, requestsCheck } from './checks/requests.ts'
 import { routesCheck } from './checks/routes.ts'
 import { slotsCheck } from './checks/slots.ts'
+import { thrashCheck } from './checks/thrash.ts'
+import { waitingCheck } from './checks/waiting.ts'
 import { Cluster } from './cluster.ts'
-import { changeModel, changeRule } from './faults/admin.ts'
+import { acceptLoss, changeModel, changeRule } from './faults/admin.ts'
 import { startFaults } from './faults/faults.ts'
 import type { Counts } from './ground.ts'
 import { realParts, type Parts } from './parts.ts'
@@ -33,6 +38,12 @@ export interface Outcome {
   violation?: { check: string; message: string; event: number; lastLines: string[] }
 }
 
+/** Somebody looks at machines that went together this long into the quiet time, and says that they are lost. */
+const ACCEPTED_AFTER_MS = 4 * 60_000
+
+/** Of each model to have a rule from the start. */
+const RULED = 0.5
+
 /** One run: a cluster with faults for a while, then a quiet time, and every check after every event. */
 export function simulate({ seed, parts = realParts, leaveDrained = false, ...scale }: Scenario): Outcome {
   const cluster = new Cluster(seed, scale, parts)
@@ -47,13 +58,19 @@ export function simulate({ seed, parts = realParts, leaveDrained = false, ...sca
     epochsCheck(),
     requestsCheck(),
     blameCheck(),
+    claimsCheck(),
+    oneLoadCheck(),
+    evictionCheck(),
+    thrashCheck(),
+    waitingCheck(),
   ]
   let violation: Outcome['violation']
   try {
     const modelNames = Array.from({ length: scale.models }, (_, index) => `m${index + 1}`)
     for (const modelName of modelNames) {
       changeModel(cluster, [modelName])
-      changeRule(cluster, [modelName])
+      // The others are loaded when somebody asks for them.
+      if (cluster.ground.random.chance(RULED)) changeRule(cluster, [modelName])
     }
     const endTraffic = startTraffic(cluster, modelNames)
     const endFaults = startFaults(cluster, modelNames)
@@ -91,7 +108,7 @@ function runUntil(cluster: Cluster, checks: readonly Check[], untilMs: number): 
 
 /** No new faults. Those under way end by themselves within two minutes. */
 function calmDown(cluster: Cluster, leaveDrained: boolean): void {
-  const { store, trace, engines } = cluster.ground
+  const { store, queue, trace, engines } = cluster.ground
   trace.add('sim', 'quiet from here on')
   Object.assign(engines, PERFECT_ENGINES)
   for (const machine of cluster.machines) {
@@ -101,5 +118,7 @@ function calmDown(cluster: Cluster, leaveDrained: boolean): void {
   for (const { id, desired } of store.nodes.list()) {
     if (desired === 'draining' && !leaveDrained) store.nodes.change(id, { desired: 'active' })
   }
+  // By then all have come back that ever will.
+  queue.after(ACCEPTED_AFTER_MS, () => acceptLoss(cluster))
   cluster.wake()
 }

@@ -1,7 +1,9 @@
 import { retryDelayMs } from '../src/core/lifecycle/states.ts'
-import type { Replica, ReplicaState, Rule } from '../src/core/types.ts'
-import type { ModelRow } from '../src/store/models.ts'
+import type { Demand, LearnedMemory, Replica, Rule } from '../src/core/types.ts'
+import type { StoredModel } from '../src/store/models.ts'
+import type { Move, NewReplica, ReportedLoad, StoredReplica } from '../src/store/replicas.ts'
 import type { StoredWorld } from '../src/store/world.ts'
+import { canonicalJson } from '../src/core/lib/canonical-json.ts'
 import type { EventQueue } from './event-queue.ts'
 import { LeaseRow } from './lease-row.ts'
 import { NodeRows } from './node-rows.ts'
@@ -14,9 +16,13 @@ import type { Breakage } from './parts.ts'
 export class Store {
   readonly lease: LeaseRow
   readonly nodes: NodeRows
-  readonly models = new Map<string, ModelRow>()
+  readonly models = new Map<string, StoredModel>()
   readonly rules = new Map<string, Rule>()
-  readonly replicas = new Map<string, Replica>()
+  readonly demands = new Map<string, Demand>()
+  readonly learned = new Map<string, LearnedMemory>()
+  readonly replicas = new Map<string, StoredReplica>()
+  /** Nodes that had gone by then are not waited for. */
+  lossAcceptedMs: number | null = null
   /** Grows with every change of a replica or node, so that checks look only when there is something new. */
   version = 0
   readonly #queue: EventQueue
@@ -37,17 +43,46 @@ export class Store {
       models: [...this.models.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       rules: [...this.rules.values()].toSorted((a, b) => (a.modelName < b.modelName ? -1 : 1)),
       replicas: [...this.replicas.values()].toSorted(inOrderOfSlots),
+      demands: [...this.demands.values()].toSorted(
+        (a, b) => a.sinceMs - b.sinceMs || (a.modelName < b.modelName ? -1 : 1),
+      ),
+      facts: [],
+      learned: this.listLearned(),
+      lossAcceptedMs: this.lossAcceptedMs,
     }
   }
 
-  replicasOfNode(nodeId: string): Replica[] {
+  /** One for each model, however many wait. */
+  saveDemand(modelName: string, wantedMs: number): void {
+    const { nowMs } = this.#queue
+    const before = this.demands.get(modelName)
+    const sinceMs = before && before.wantedUntilMs >= nowMs ? before.sinceMs : nowMs
+    const wantedUntilMs = Math.max(before?.wantedUntilMs ?? 0, nowMs + wantedMs)
+    this.demands.set(modelName, { modelName, sinceMs, wantedUntilMs })
+  }
+
+  deleteExpiredDemands(): void {
+    for (const { modelName, wantedUntilMs } of this.demands.values()) {
+      if (wantedUntilMs < this.#queue.nowMs) this.demands.delete(modelName)
+    }
+  }
+
+  /** Of what models mean today. */
+  listLearned(): LearnedMemory[] {
+    return [...this.learned.values()].filter((one) => this.models.get(one.modelName)?.revision === one.revision)
+  }
+
+  saveLearned(learned: LearnedMemory): void {
+    const { modelName, revision, engineVersion, deviceKind } = learned
+    this.learned.set([modelName, revision, engineVersion, deviceKind].join(' '), learned)
+  }
+
+  replicasOfNode(nodeId: string): StoredReplica[] {
     return [...this.replicas.values()].filter((replica) => replica.nodeId === nodeId)
   }
 
-  reserveReplica(
-    slot: Pick<Replica, 'nodeId' | 'modelName' | 'replicaIndex' | 'generation' | 'revision' | 'failures'>,
-  ): boolean {
-    const { nodeId, modelName, replicaIndex, generation, revision, failures } = slot
+  reserveReplica(slot: Omit<NewReplica, 'id'>): boolean {
+    const { nodeId, modelName, replicaIndex, generation, revision, failures, claim } = slot
     // unique (node_id, model_name, replica_index)
     const isTaken = this.replicasOfNode(nodeId).some(
       (other) => other.modelName === modelName && other.replicaIndex === replicaIndex,
@@ -55,27 +90,36 @@ export class Store {
     if (isTaken) return false
     this.#made += 1
     const id = `r${this.#made}`
-    const fresh = { state: 'reserved' as const, error: null, retryAtMs: null, knownFromSeq: null }
-    this.#put({ id, nodeId, modelName, replicaIndex, generation, revision, failures, ...fresh })
+    const held = this.#broken.has('claims are not written') ? null : claim
+    this.#put({ id, nodeId, modelName, replicaIndex, generation, revision, failures, claim: held, ...this.#fresh() })
     return true
   }
 
   /** Compare-and-set on (state, generation): false when the replica has moved on meanwhile. */
-  moveReplica(
-    replica: Replica,
-    { to, error, knownFromSeq }: { to: ReplicaState; error?: string | null; knownFromSeq?: number },
-  ): boolean {
+  moveReplica(replica: Replica, { to, error, knownFromSeq, outOfMemory = false }: Move): boolean {
     if (!this.#isUnmoved(replica)) return false
+    const row = this.replicas.get(replica.id)!
+    const { nowMs } = this.#queue
     const failures = to === 'failed' ? replica.failures + 1 : to === 'ready' ? 0 : replica.failures
     this.#put({
-      ...this.replicas.get(replica.id)!,
+      ...row,
       state: to,
       error: error ?? null,
       failures,
       knownFromSeq: knownFromSeq ?? replica.knownFromSeq,
-      retryAtMs: to === 'failed' ? this.#queue.nowMs + retryDelayMs(failures) : null,
+      retryAtMs: to === 'failed' ? nowMs + retryDelayMs(failures) : null,
+      readySinceMs: to === 'ready' ? nowMs : row.readySinceMs,
+      outOfMemory,
     })
     return true
+  }
+
+  /** What a heartbeat says of its work. Nothing that a check looks at, but for what it was measured to take. */
+  recordLoad(id: string, load: ReportedLoad): void {
+    const row = this.replicas.get(id)
+    if (!row) return
+    if (canonicalJson(row.measured) !== canonicalJson(load.measured)) this.version += 1
+    this.replicas.set(id, { ...row, ...load })
   }
 
   /** Compare-and-set, as above. */
@@ -94,12 +138,29 @@ export class Store {
     }
   }
 
+  #fresh(): Omit<StoredReplica, keyof NewReplica> {
+    return {
+      state: 'reserved',
+      error: null,
+      retryAtMs: null,
+      knownFromSeq: null,
+      measured: null,
+      inFlight: 0,
+      lastUsedMs: null,
+      readySinceMs: null,
+      outOfMemory: false,
+      progress: null,
+      lastExit: null,
+      createdMs: this.#queue.nowMs,
+    }
+  }
+
   #isUnmoved(replica: Replica): boolean {
     const row = this.replicas.get(replica.id)
     return row?.generation === replica.generation && row.state === replica.state
   }
 
-  #put(replica: Replica): void {
+  #put(replica: StoredReplica): void {
     this.replicas.set(replica.id, replica)
     this.version += 1
   }

@@ -53,7 +53,11 @@ export class Supervisor {
   }
 
   report(): ReportedReplicaMessage[] {
-    return [...this.#replicas.values()].map(({ spec, state, inFlight, error }) => ({
+    return [...this.#replicas.values()].map((replica) => this.#report(replica))
+  }
+
+  #report({ spec, state, inFlight, error, measured, idleMs, outOfMemory }: SimReplica): ReportedReplicaMessage {
+    return {
       id: spec.id,
       model_name: spec.model_name,
       replica_index: spec.replica_index,
@@ -63,7 +67,10 @@ export class Supervisor {
       progress: null,
       error,
       exit: null,
-    }))
+      memory: measured && { devices: measured.devices && [...measured.devices], ram: measured.ram },
+      idle_ms: idleMs,
+      out_of_memory: outOfMemory,
+    }
   }
 
   #stop(replica: SimReplica): void {

@@ -1,3 +1,4 @@
+import type { Hardware } from '../src/api/hardware.ts'
 import type { HeartbeatMessage, ReplicaStartMessage, ReportedEngineMessage } from '../src/api/bus/messages.ts'
 import type { SimEngine } from './engine.ts'
 import type { Ground } from './ground.ts'
@@ -13,21 +14,14 @@ export interface WorkerDeps extends Ground {
   startEngine: (spec: ReplicaStartMessage) => SimEngine
   /** The engines of the machine, as heartbeats tell of them. */
   engineReports: () => ReportedEngineMessage[]
+  /** What it has, and what of it is free. */
+  hardwareReport: () => Hardware
   /** Registers at a frontend; false when none answers. */
   register: () => boolean
   publish: (nodeId: string, heartbeat: HeartbeatMessage) => void
 }
 
 const REGISTER_AGAIN_MS = 2000
-
-const NO_HARDWARE = {
-  gpu_vendor: null,
-  devices: [],
-  total_ram: 0,
-  available_ram: 0,
-  total_disk: 0,
-  available_disk: 0,
-}
 
 /** One run of a worker: registers, then tells what it runs and does as it is told. It ends by being killed. */
 export class SimWorker {
@@ -100,9 +94,9 @@ export class SimWorker {
       if (!this.#isAlive || !this.isJoined || beat !== this.#beat) return
       this.#seq += 1
       const replicas = this.supervisor.report()
-      const { nodeId, bootId, counts, publish, engineReports } = this.#deps
+      const { nodeId, bootId, counts, publish, engineReports, hardwareReport } = this.#deps
       counts.heartbeats += 1
-      publish(nodeId, { boot_id: bootId, seq: this.#seq, replicas, engines: engineReports(), ...NO_HARDWARE })
+      publish(nodeId, { boot_id: bootId, seq: this.#seq, replicas, engines: engineReports(), ...hardwareReport() })
       this.#beatAfter(HEARTBEAT_PERIOD_MS)
     })
   }

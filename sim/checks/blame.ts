@@ -10,7 +10,7 @@ export function blameCheck(): Check {
     name: 'blame (what runs is adopted)',
     look({ ground, machines }) {
       const { nowMs } = ground.queue
-      for (const step of ground.happened.applied) {
+      for (const step of ground.happened.applied.flatMap(({ steps }) => steps)) {
         if (step.kind !== 'forget' || step.why !== 'node offline') continue
         const { nodeId, id } = step.replica
         const worker = machines.find((machine) => machine.id === nodeId)?.worker

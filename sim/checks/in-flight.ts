@@ -1,8 +1,9 @@
 import type { Cluster } from '../cluster.ts'
+import { LOAD_WAIT_MS } from '../limits.ts'
 import type { Check } from './check.ts'
 
-/** The longest answer is shorter than this. */
-const ANSWERED_WITHIN_MS = 60_000
+/** The wait for a model, and the longest answer. */
+const ANSWERED_WITHIN_MS = LOAD_WAIT_MS + 60_000
 
 /** Invariant 5: in-flight returns to 0 when traffic stops, whoever crashed; looked at once per event of the quiet time. */
 export function inFlightCheck(quietSinceMs: () => number | undefined): Check {

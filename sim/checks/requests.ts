@@ -1,8 +1,9 @@
+import { LOAD_WAIT_MS } from '../limits.ts'
 import type { OpenRequest } from '../gateway.ts'
 import type { Check } from './check.ts'
 
-/** Three tries of the longest answer. */
-const ANSWERED_WITHIN_MS = 60_000
+/** The wait for its model, and three tries of the longest answer. */
+const ANSWERED_WITHIN_MS = LOAD_WAIT_MS + 60_000
 
 export function isLost({ startedMs }: OpenRequest, nowMs: number): boolean {
   return nowMs - startedMs > ANSWERED_WITHIN_MS
@@ -16,7 +17,7 @@ export function requestsCheck(): Check {
       for (const { name, open } of gateways) {
         const [oldest] = open
         if (oldest && isLost(oldest, ground.queue.nowMs)) {
-          return `a request for ${oldest.modelName} at ${name} has had no answer for a minute`
+          return `a request for ${oldest.modelName} at ${name} has had no answer for two minutes`
         }
       }
       return undefined

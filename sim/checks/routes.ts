@@ -1,6 +1,7 @@
 import type { RouteMessage } from '../../src/api/bus/messages.ts'
 import type { Store } from '../store.ts'
 import type { Check } from './check.ts'
+import { isMeant } from './meant.ts'
 
 /**
  * Invariant 2, of the leader's table at the moment it is told. Written apart from core/routing on purpose: it reads the
@@ -34,8 +35,7 @@ function whyNot(store: Store, route: RouteMessage): string | undefined {
   if (!node?.approved) return `${route.node_id} is not approved`
   if (node.desired === 'draining') return `${route.node_id} is draining`
   if (node.liveness === 'offline') return `${route.node_id} is offline`
-  const asked = Object.entries(store.rules.get(route.model_name)?.nodeSelector ?? {})
-  const lacking = asked.find(([key, value]) => node.labels[key] !== value)
-  if (lacking) return `${route.node_id} is not labelled ${lacking.join('=')}`
+  const rule = store.rules.get(route.model_name)
+  if (!isMeant(rule, node)) return `${route.node_id} has not the labels ${JSON.stringify(rule?.nodeSelector)}`
   return undefined
 }

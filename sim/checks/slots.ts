@@ -23,14 +23,14 @@ function overfullRows({ ground }: Cluster): string | undefined {
     modelName,
     replicaIndex,
   }))
-  return overfull('rows', slots, (nodeId) => ground.store.nodes.find(nodeId)?.maxReplicasPerModel ?? 0)
+  return overfull('rows', slots, (nodeId) => ground.store.nodes.mostSlots(nodeId))
 }
 
 function overfullProcesses({ machines, ground }: Cluster): string | undefined {
   const slots = machines.flatMap(({ id: nodeId, engines }) =>
     [...engines].map(({ spec }) => ({ nodeId, modelName: spec.model_name, replicaIndex: spec.replica_index })),
   )
-  return overfull('processes', slots, (nodeId) => ground.store.nodes.find(nodeId)?.maxReplicasPerModel ?? 0)
+  return overfull('processes', slots, (nodeId) => ground.store.nodes.mostSlots(nodeId))
 }
 
 function overfull(

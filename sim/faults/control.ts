@@ -32,6 +32,7 @@ export function stormOnBus({ ground, machines }: Cluster): void {
   const forMs = random.between(1000, 30_000)
   bus.weather = { loss: random.next() * 0.5, doubled: random.next() * 0.5, mostDelayMs: random.between(50, 8000) }
   const { weather } = bus
+  bus.disturbedUntilMs = Math.max(bus.disturbedUntilMs, queue.nowMs + forMs + weather.mostDelayMs)
   trace.add('bus', `storm for ${forMs} ms: loses ${Math.round(weather.loss * 100)} %`)
   for (const { id } of machines) health.disturbNode(id, queue.nowMs + forMs + weather.mostDelayMs)
   queue.after(forMs, () => {

@@ -1,5 +1,14 @@
 import type { Cluster } from '../cluster.ts'
-import { changeLabel, changeModel, changeRule, deleteModel, deleteRule } from './admin.ts'
+import {
+  acceptLoss,
+  changeBudget,
+  changeLabel,
+  changeModel,
+  changeRule,
+  changeSlots,
+  deleteModel,
+  deleteRule,
+} from './admin.ts'
 import { freezeFrontend, killFrontend, loseAllFrontends, sleepAll, stormOnBus } from './control.ts'
 import {
   approve,
@@ -28,8 +37,11 @@ const faults: readonly (readonly [Fault, number])[] = [
   [changeRule, 9],
   [changeModel, 7],
   [deleteModel, 1],
-  [deleteRule, 1],
+  [deleteRule, 3],
   [changeLabel, 4],
+  [changeSlots, 3],
+  [changeBudget, 3],
+  [acceptLoss, 1],
   [breakEngine, 3],
   [breakModel, 3],
   [loseProgram, 2],
