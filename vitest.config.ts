@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** Suffixes name what a test needs: `.test.ts` nothing, `.pg.test.ts` PostgreSQL, `.nats.test.ts` nats-server, `.e2e.ts` the whole program. */
@@ -5,6 +6,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
+    // Most of the time goes by in waiting for processes: on two cores one at a time would leave one of them idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     setupFiles: 'src/testing/properties-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -14,9 +14,12 @@ import { tempFolder } from '../src/testing/temp-folder.ts'
 import { until } from '../src/testing/until.ts'
 
 /** The official client against a running `flotilla up`, with a key of its own as an application would have one. */
-async function aClient(options: ClientOptions = {}): Promise<{ up: Flotilla; client: OpenAI; key: string }> {
+async function aClient(
+  options: ClientOptions = {},
+  ...args: string[]
+): Promise<{ up: Flotilla; client: OpenAI; key: string }> {
   // Numbers of requests in flight come with heartbeats.
-  const up = await startUp({ args: ['--heartbeat-ms', '300'] })
+  const up = await startUp({ args: ['--heartbeat-ms', '300', ...args] })
   const { key } = (await up.admin('POST', '/api/keys', { name: 'app' })).body as KeyCreated
   const client = new OpenAI({ baseURL: `${up.url}/v1`, apiKey: key, maxRetries: 0, ...options })
   // Gateways learn of a key through the bus.
@@ -170,21 +173,25 @@ test("a client's timeout ends the request on the engine", async () => {
 
 test('the retries of the client bring it over the start of a model', async () => {
   const answers: { status: number; retryAfter: string | null }[] = []
-  const { up, client } = await aClient({
-    async fetch(url, init) {
-      const response = await fetch(url, init)
-      answers.push({ status: response.status, retryAfter: response.headers.get('retry-after') })
-      return response
+  const { up, client } = await aClient(
+    {
+      async fetch(url, init) {
+        const response = await fetch(url, init)
+        answers.push({ status: response.status, retryAfter: response.headers.get('retry-after') })
+        return response
+      },
     },
-  })
-  await addModel(up, 'late', 'sim', { ttft_ms: 0, tokens_per_s: 0, load_ms: 3000 })
+    '--model-load-wait',
+    '1',
+  )
+  await addModel(up, 'late', 'sim', { ttft_ms: 0, tokens_per_s: 0, load_ms: 5000 })
   const listed = async () => (await client.models.list()).data as { id: string; state?: string }[]
   await until(async () => (await listed()).some(({ id, state }) => id === 'late' && state === 'starting'))
   answers.length = 0
   const asked = { model: 'late', messages, max_tokens: 3 }
   const { choices } = await client.chat.completions.create(asked, { maxRetries: 20 })
   expect(choices).toHaveLength(1)
-  expect(answers[0]).toEqual({ status: 503, retryAfter: expect.stringMatching(/^[1-9]\d?$/) })
+  expect(answers[0]).toEqual({ status: 503, retryAfter: '5' })
   expect(answers.at(-1)).toMatchObject({ status: 200 })
 })
 

@@ -37,3 +37,18 @@ test('the first page shows the model and streams an answer', async () => {
   expect(problems).toEqual([])
   await page.close()
 })
+
+test('a model that nobody has loaded can be asked, and says how far it is meanwhile', async () => {
+  const up = await startUp()
+  await up.admin('POST', '/api/models', { name: 'cold', engine: 'sim', options: { load_ms: 3000 } })
+  const page = await browser.newPage()
+  await page.goto(up.url)
+  await page.getByText('loaded when it is asked').waitFor()
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('cold')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.locator('#answer', { hasText: 'The model is being loaded' }).waitFor()
+  await page.locator('#answer', { hasText: 'Flotilla works' }).waitFor()
+  expect(await page.locator('#answer').textContent()).not.toContain('being loaded')
+  expect(await page.getByRole('alert').textContent()).toBe('')
+  await page.close()
+})

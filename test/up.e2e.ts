@@ -144,14 +144,17 @@ describe('flotilla up', () => {
     await until(() => answers(again, 'sim'))
   })
 
-  test('a deleted rule stops its replica, and the model is then known but not ready', async () => {
+  test('a model without a rule stays until it is unloaded, and its next request loads it again', async () => {
     const up = await startUp()
+    const [engine] = enginesOf(up.data)
     await up.admin('DELETE', '/api/nodes/scheduling/sim')
-    await until(() => enginesOf(up.data).length === 0)
-    await until(async () => !(await answers(up, 'sim')))
-    const response = await fetch(`${up.url}/v1/chat/completions`, chat('sim'))
-    expect(response.status).toBe(503)
+    expect(await answers(up, 'sim')).toBe(true)
+    expect(enginesOf(up.data)).toEqual([engine])
+    expect((await up.admin('POST', '/api/models/sim/unload', {})).body).toMatchObject({ kept_by_rule: false })
     await until(async () => ((await up.admin('GET', '/api/replicas')).body as unknown[]).length === 0)
+    expect(isAlive(engine!)).toBe(false)
+    expect(await answers(up, 'sim')).toBe(true)
+    expect(enginesOf(up.data)).toHaveLength(1)
   })
 
   test('a model whose engine cannot start says why, and one whose engine is nowhere is not even tried', async () => {
@@ -168,7 +171,7 @@ describe('flotilla up', () => {
       error: expect.stringMatching(/^The engine exited with code 2\. Its last lines:\n.*nonsense/),
       last_exit: { code: 2, signal: null, last_lines: [expect.stringContaining('nonsense')] },
     })
-    await until(() => up.stderr().includes('engine (the node has no such engine)'))
+    await until(() => up.stderr().includes('cannot run warp: the node has no such engine'))
     expect((await replicas()).some((replica) => replica.model_name === 'nowhere')).toBe(false)
   })
 })

@@ -10,18 +10,19 @@ import type { BackendView, LogEntry, LogLine, ReplicaView, Unloaded } from '../s
 import { replicaPath } from '../src/api/data-port.ts'
 import { dataKeyOf } from '../src/control/data-key.ts'
 import { Cluster, freePort } from '../src/testing/cluster.ts'
-import { enginesOf, runFlotilla, startCommand, startUp, type WorkerProcess } from '../src/testing/flotilla.ts'
+import { enginesOf, runFlotilla, startCommand, startUp } from '../src/testing/flotilla.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
 
 const SIM = fileURLToPath(new URL('../src/engines/sim/main.ts', import.meta.url))
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }
+const WITH_GPU = { FLOTILLA_FAKE_DEVICES: '[{"name":"GPU","total_vram":25769803776}]' }
 /** A sim engine that insists on its model's file. */
 const withFile = `test -s {{model_path}} && exec ${process.execPath} ${SIM} --port {{port}} --model {{model}} --ttft-ms=0 --tokens-per-s=0`
 
-async function oneWorker(...args: string[]): Promise<{ cluster: Cluster; worker: WorkerProcess; nodeId: string }> {
+async function oneWorker(args: string[] = [], env: Record<string, string> = {}) {
   const cluster = await Cluster.start('--auto-approve')
-  const worker = cluster.worker('a', { args })
+  const worker = cluster.worker('a', { args, env })
   await cluster.isHealthy('a')
   return { cluster, worker, nodeId: (await cluster.node('a'))!.id }
 }
@@ -97,6 +98,7 @@ describe('a worker that is killed', () => {
     const asks = cluster.frontend.admin('POST', `/api/nodes/${id}/models/delete`, { model_name: 'm' })
     expect(await asks).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('rule') } } })
     await cluster.ask('DELETE', '/api/nodes/scheduling/m')
+    await cluster.ask('POST', '/api/models/m/unload', {})
     await until(async () => (await replicas(cluster)).length === 0)
     expect(await cluster.ask('POST', `/api/nodes/${id}/models/delete`, { model_name: 'm' })).toEqual({
       files: 1,
@@ -107,7 +109,7 @@ describe('a worker that is killed', () => {
 
 test('a worker that comes back while no frontend is there serves what runs, to those who have its key', async () => {
   const port = await freePort()
-  const { cluster, worker, nodeId } = await oneWorker('--worker-listen', `127.0.0.1:${port}`)
+  const { cluster, worker, nodeId } = await oneWorker(['--worker-listen', `127.0.0.1:${port}`])
   await cluster.model('m', 1)
   const [replica] = await replicas(cluster)
   const secret = readFileSync(join(cluster.frontend.data, 'cluster.secret'), 'utf8').trim()
@@ -162,7 +164,7 @@ test('--restart-engines begins with a clean slate', async () => {
 })
 
 test('two replicas on one node: unloading one leaves the other; each has its log, and the model has both', async () => {
-  const { cluster, worker, nodeId } = await oneWorker('--max-replicas-per-model', '2')
+  const { cluster, worker, nodeId } = await oneWorker(['--max-replicas-per-model', '2'])
   const name = 'org/m #1 ü%'
   await cluster.model(name, 2)
   const before = enginesOf(worker.data)
@@ -184,6 +186,7 @@ test('two replicas on one node: unloading one leaves the other; each has its log
   await until(async () => (await cluster.ready(name)).length === 2)
   expect(await replicas(cluster)).toMatchObject([{ id: zero!.id, generation: zero!.generation }, {}])
   await cluster.ask('DELETE', `/api/nodes/scheduling/${encodeURIComponent(name)}`)
+  expect(await unload()).toMatchObject({ kept_by_rule: false })
   await until(() => enginesOf(worker.data).length === 0)
   expect((await linesOf(name)).length).toBeGreaterThan(0)
 })
@@ -193,13 +196,10 @@ test('flotilla logs shows what an engine said, and with -f goes on with the next
   const cli = (...args: string[]) => runFlotilla([...args, '--data', up.data])
   expect(await cli('logs', 'sim')).toMatchObject({ code: 0, stdout: expect.stringMatching(/sim#0 \| .*listening on/) })
   expect(await cli('logs', 'simm')).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean sim?') })
-  const found = await cli('logs', 'sim', '--grep', 'LISTENING', '--json')
-  expect(
-    found.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as LogLine),
-  ).toMatchObject([{ replica: 'sim#0', stream: 'stdout', text: expect.stringContaining('listening') }])
+  const found = (await cli('logs', 'sim', '--grep', 'LISTENING', '--json')).stdout.trim().split('\n')
+  expect(found.map((line) => JSON.parse(line) as LogLine)).toMatchObject([
+    { replica: 'sim#0', stream: 'stdout', text: expect.stringContaining('listening') },
+  ])
   const following = startCommand(['logs', 'sim', '-f', '--data', up.data])
   const listening = () => following.stdout().match(/listening on/g)?.length ?? 0
   await until(() => listening() === 1)
@@ -210,7 +210,7 @@ test('flotilla logs shows what an engine said, and with -f goes on with the next
 
 describe('engines', () => {
   test('one whose program is missing is a refusal that names it; installed, the rule is met', async () => {
-    const { cluster, nodeId } = await oneWorker()
+    const { cluster, nodeId } = await oneWorker([], WITH_GPU)
     const folder = tempFolder()
     const program = `#!/bin/sh\n# serve MODEL --served-model-name=… --host=… --port=…\nfor arg; do case $arg in --port=*) port=\${arg#*=};; --served-model-name=*) name=\${arg#*=};; esac; done\nexec ${process.execPath} ${SIM} --port "$port" --model "$name" --ttft-ms=0 --tokens-per-s=0\n`
     mkdirSync(join(folder, 'vllm-1.0', 'bin'), { recursive: true })
@@ -292,7 +292,7 @@ test('a model file that the frontend has is fetched from it', async () => {
 
 test('the worker tells this machine how it is, and with --health-listen others as well', async () => {
   const port = 24_990 + (process.pid % 9)
-  const { worker } = await oneWorker('--health-listen', `127.0.0.1:${port}`)
+  const { worker } = await oneWorker(['--health-listen', `127.0.0.1:${port}`])
   await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200)
   expect(await (await fetch(`http://127.0.0.1:${port}/healthz`)).json()).toEqual({ status: 'ok' })
   expect((await fetch(`http://127.0.0.1:${port}/logs`)).status).toBe(404)

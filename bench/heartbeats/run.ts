@@ -28,6 +28,8 @@ const engines = Array.from({ length: 9 }, (_, i) => ({
   reason: i === 0 ? null : `the program engine-${i} is neither installed nor in PATH`,
   version: null,
   serves: ['/v1/chat/completions', '/v1/completions', '/v1/models'],
+  memory: 'on_load' as const,
+  uses: { device: 'either' as const },
   operation: null,
 }))
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,8 +1,11 @@
 import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Device, Hardware } from '../api/hardware.ts'
-import type { Model, Node, Replica, Rule, World } from '../core/types.ts'
+import type { StoredReplica } from '../store/replicas.ts'
+import type { Claim, Model, ModelHeader, Node, NodeEngine, Replica, Rule, World } from '../core/types.ts'
 
 /** Things with defaults, so that a test mentions only what matters to it. */
+
+const GIB = 2 ** 30
 
 let count = 0
 const next = (prefix: string): string => `${prefix}${(count += 1)}`
@@ -19,21 +22,54 @@ export function aNode(fields: Partial<Node> = {}): Node {
     livenessSinceMs: 0,
     bootId: 'boot1',
     saidGoodbye: false,
+    isHeard: true,
     nodeType: 'backend',
     maxReplicasPerModel: 1,
     labels: {},
     availableVram: null,
-    engines: { sim: null },
+    devices: [],
+    vramBudget: null,
+    totalRam: null,
+    availableRam: null,
+    totalDisk: null,
+    availableDisk: null,
+    engines: { sim: aNodeEngine() },
     ...fields,
   }
 }
 
+/** An engine that can run and takes next to nothing. */
+export function aNodeEngine(fields: Partial<NodeEngine> = {}): NodeEngine {
+  return { whyNot: null, version: null, memory: 'on_load', uses: { device: 'cpu', bytes: 0 }, ...fields }
+}
+
 export function aModel(fields: Partial<Model> = {}): Model {
-  return { name: 'm', engine: 'sim', source: null, options: {}, revision: 'r1', ...fields }
+  return {
+    name: 'm',
+    engine: 'sim',
+    source: null,
+    options: {},
+    memory: null,
+    antiAffinity: null,
+    revision: 'r1',
+    ...fields,
+  }
 }
 
 export function aRule(fields: Partial<Rule> = {}): Rule {
-  return { modelName: 'm', nodeSelector: {}, routePolicy: 'least_loaded', minReplicas: 1, maxReplicas: 0, ...fields }
+  return {
+    modelName: 'm',
+    nodeSelector: {},
+    routePolicy: 'least_loaded',
+    minReplicas: 1,
+    maxReplicas: 0,
+    spreadAll: false,
+    scaleToZeroAfterMs: null,
+    source: 'api',
+    unsatisfiableUntilMs: null,
+    unsatisfiableTicks: 0,
+    ...fields,
+  }
 }
 
 export function aReplica(fields: Partial<Replica> = {}): Replica {
@@ -49,12 +85,58 @@ export function aReplica(fields: Partial<Replica> = {}): Replica {
     failures: 0,
     retryAtMs: null,
     knownFromSeq: 1,
+    claim: null,
+    measured: null,
+    inFlight: 0,
+    lastUsedMs: null,
+    readySinceMs: null,
+    outOfMemory: false,
+    ...fields,
+  }
+}
+
+/** With what only the store knows of it. */
+export function aStoredReplica(fields: Partial<StoredReplica> = {}): StoredReplica {
+  return { ...aReplica(fields), progress: null, lastExit: null, createdMs: 0, ...fields }
+}
+
+export function aClaim(fields: Partial<Claim> = {}): Claim {
+  return { devices: [], ram: 0, disk: 0, source: 'explicit', alone: false, ...fields }
+}
+
+/** A small model of the plainest kind: four layers that all look back to the beginning. */
+export function aHeader(fields: Partial<ModelHeader> = {}): ModelHeader {
+  return {
+    format: 'gguf',
+    architecture: 'llama',
+    quantisation: 'Q4_K_M',
+    weightsBytes: 4_000_000,
+    hostBytes: 500_000,
+    projectorBytes: 0,
+    layers: 4,
+    embedding: 256,
+    vocabulary: 4096,
+    context: 2048,
+    keyElements: [128, 128, 128, 128],
+    valueElements: [128, 128, 128, 128],
+    slidingWindow: null,
+    stateBytes: 0,
     ...fields,
   }
 }
 
 export function aWorld(fields: Partial<World> = {}): World {
-  return { nowMs: 1000, nodes: [], models: [aModel()], rules: [aRule()], replicas: [], ...fields }
+  return {
+    nowMs: 1000,
+    nodes: [],
+    models: [aModel()],
+    rules: [aRule()],
+    replicas: [],
+    demands: [],
+    facts: [],
+    learned: [],
+    ...fields,
+  }
 }
 
 /** An engine that can run, as a worker tells of it. */
@@ -66,6 +148,8 @@ export function anEngine(fields: Partial<ReportedEngineMessage> = {}): ReportedE
     reason: null,
     version: null,
     serves: ['/v1/chat/completions'],
+    memory: 'on_load',
+    uses: { device: 'cpu', bytes: 0 },
     operation: null,
     ...fields,
   }
@@ -82,6 +166,9 @@ export function aReport(fields: Partial<ReportedReplicaMessage> = {}): ReportedR
     in_flight: 0,
     progress: null,
     exit: null,
+    memory: null,
+    idle_ms: null,
+    out_of_memory: false,
     ...fields,
   }
 }
@@ -97,5 +184,13 @@ export function aDevice(fields: Partial<Device> = {}): Device {
 
 /** The hardware of a small machine without a GPU. */
 export function aMachine(fields: Partial<Hardware> = {}): Hardware {
-  return { gpu_vendor: null, devices: [], total_ram: 2, available_ram: 1, total_disk: 4, available_disk: 3, ...fields }
+  return {
+    gpu_vendor: null,
+    devices: [],
+    total_ram: 8 * GIB,
+    available_ram: 6 * GIB,
+    total_disk: 100 * GIB,
+    available_disk: 80 * GIB,
+    ...fields,
+  }
 }

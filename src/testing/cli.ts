@@ -114,6 +114,9 @@ export function aNodeView(fields: Partial<NodeView> = {}): NodeView {
     ],
     total_vram: 24 * GIB,
     available_vram: 18.25 * GIB,
+    reserved_vram: 0,
+    reserved_vram_by_device: [0],
+    reserved_ram: 0,
     total_ram: 64 * GIB,
     available_ram: 41.5 * GIB,
     total_disk: 930 * GIB,
@@ -140,6 +143,10 @@ export function aReplicaView(fields: Partial<ReplicaView> = {}): ReplicaView {
     progress: null,
     error: null,
     last_exit: null,
+    claim: null,
+    measured: null,
+    last_used_at: null,
+    ready_at: null,
     ...fields,
   }
 }

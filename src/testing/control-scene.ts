@@ -58,6 +58,8 @@ export class ControlScene {
   readonly asked: Asked
   /** All workers on the bus. */
   readonly worker: ScriptedWorker
+  /** When rules without room were last counted; cleared, the next turn counts, however soon it comes. */
+  readonly ticks = new Map<string, number>()
   readonly #end: () => Promise<void>
 
   private constructor(
@@ -151,7 +153,15 @@ export class ControlScene {
   /** A turn of a leader that has listened since `sinceMs` and had a turn just now. */
   turn(lease = this.lease, sinceMs = 0, lastTurnMs = Date.now(), answering: string[] = []): Promise<TurnOutcome> {
     const hearing = { sinceMs, lastTurnMs }
-    return reconcileOnce(this.db, lease, { limits: LIMITS, hearing, answering, wasFrozen: undefined })
+    return reconcileOnce(this.db, lease, {
+      limits: LIMITS,
+      policy: 'spread',
+      hearing,
+      answering,
+      wasFrozen: undefined,
+      ticks: this.ticks,
+      loadsOf: () => [],
+    })
   }
 
   async silentFor(ms: number, ...who: Applicant[]): Promise<void> {
@@ -169,7 +179,10 @@ export class ControlScene {
   /** A model `m` and a rule that wants so many replicas of it, perhaps only on nodes with these labels. */
   async wants(minReplicas: number, nodeSelector: Record<string, string> = {}): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await saveModel(tx, toModel({ name: 'm', engine: 'sim', source: null, options: {} }))
+      await saveModel(
+        tx,
+        toModel({ name: 'm', engine: 'sim', source: null, options: {}, memory: null, anti_affinity: null }),
+      )
       await saveRule(tx, aRule({ minReplicas, nodeSelector }))
     })
   }
@@ -197,6 +210,7 @@ function depsFor(
     clock: systemClock,
     ending,
     modelsFolder: '/nowhere',
+    placement: 'spread',
     adminKey: ADMIN_KEY,
     clusterSecret: 'secret',
     heartbeatPeriodMs: 5000,

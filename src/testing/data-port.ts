@@ -6,7 +6,13 @@ import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
 import type { Handler } from '../platform/http.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import { serve } from './http.ts'
-import { dataPortHandler, dataPortUpgrades, type DataPortOptions } from '../worker/data-port.ts'
+import {
+  dataPortHandler,
+  dataPortUpgrades,
+  replicaHandler,
+  REPLICAS_PREFIX,
+  type DataPortOptions,
+} from '../worker/data-port.ts'
 import type { ServedReplica } from '../worker/data-port/target.ts'
 
 /** A replica that counts its requests, and that each of them ends once. */
@@ -42,7 +48,8 @@ export async function aDataPort(engine: Handler | number, options: Partial<DataP
   const replica = new TestReplica(port)
   const replicas = { find: (id: string) => (id === 'r' ? replica : undefined) }
   const dataPort = { replicas, dataKey: () => 'right', checks: {}, ...options }
-  const url = await serve(dataPortHandler(dataPort), { onUpgrade: dataPortUpgrades(dataPort) })
+  const wire = { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) }
+  const url = await serve(dataPortHandler(dataPort), { wire, onUpgrade: dataPortUpgrades(dataPort) })
   const ask = (path = '/v1/x', init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {}) =>
     fetch(`${url}${replicaPath('r', 7)}${path}`, { ...init, headers: { ...gatewayHeaders, ...init.headers } })
   return { url, replica, ask }

@@ -15,6 +15,7 @@ export function aDecision(fields: Partial<DecisionRecord> = {}): DecisionRecord 
     candidate_count: 2,
     tries: [{ replica_id: 'r1', node_name: 'gpu-1', outcome: 'served', status: 200, error: null, ms: 1200 }],
     queued_ms: 0,
+    load_wait_ms: 0,
     status: 200,
     duration_ms: 1204,
     ...fields,

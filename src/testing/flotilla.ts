@@ -126,6 +126,7 @@ export interface WorkerProcessOptions {
   name: string
   data?: string
   args?: string[]
+  env?: Record<string, string>
 }
 
 /** Starts `flotilla worker` and waits for nothing: whether it is taken is what tests look at. */
@@ -134,7 +135,10 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const data = options.data ?? join(tempFolder(), name)
   const shown = tokenFile === undefined ? [] : ['--token-file', tokenFile]
   const all = ['worker', '--join', url, ...shown, '--node-name', name, '--data', data, '--worker-listen', '127.0.0.1:0']
-  const program = start([...all, ...args], token === undefined ? {} : { FLOTILLA_TOKEN: token })
+  const program = start([...all, ...args], {
+    ...options.env,
+    ...(token === undefined ? {} : { FLOTILLA_TOKEN: token }),
+  })
   return {
     name,
     pid: program.child.pid!,

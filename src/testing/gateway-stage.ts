@@ -5,6 +5,7 @@ import type { Caller } from '../gateway/guard.ts'
 import { inferenceApi, type InferenceDeps } from '../gateway/inference.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import { systemClock } from '../platform/clock.ts'
+import type { ExchangeHandler } from '../platform/exchange.ts'
 import type { Handler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
 import { serve } from './http.ts'
@@ -44,9 +45,11 @@ export async function aGateway(workers: Handler[], options: StageOptions = {}) {
   table.replace(aSnapshot({ models, routes }))
   const heard = isHeard ? routes.map((route) => route.node_id) : []
   table.apply({ feed: 'f', version: 1, from_version: 1, set: [], removed: [], heard }, clock.nowMs())
-  const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', ...deps })
+  // What is not there is not waited for, unless a test is about that.
+  const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', modelLoadWaitMs: 1, ...deps })
   onTestFinished(() => api.dispose())
-  const url = await serve((request, response) => api(request, response, caller))
+  const handler: ExchangeHandler = (request, response) => api(request, response, caller)
+  const url = await serve(handler, { wire: { prefix: '/v1/', handler } })
   const post = (path: string, body: unknown, init: RequestInit = {}) =>
     fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init })
   const ask = (body: unknown = { model: 'm' }, init: RequestInit = {}) => post('/v1/chat/completions', body, init)

@@ -1,0 +1,56 @@
+import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { Bus } from '../bus/bus.ts'
+import { startControl, type Control } from '../control/start-control.ts'
+import { systemClock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+import { silentLogger } from '../platform/log.ts'
+import { aHeartbeat } from './builders.ts'
+import type { Applicant, ControlScene } from './control-scene.ts'
+import { until } from './until.ts'
+
+export interface RunningControl {
+  control: Control
+  /** A heartbeat, as it comes over the bus. */
+  beat: (who: Applicant, facts?: Partial<HeartbeatMessage>) => void
+}
+
+/**
+ * Control as it runs, on the store of a scene and by the real clock; it takes the lead from the scene. The test is the
+ * workers: nobody answers what they are asked.
+ */
+export async function runControl(scene: ControlScene): Promise<RunningControl> {
+  await scene.db.transaction((tx) => tx.query('update leases set expires_at = 0'))
+  let hear = (_message: HeartbeatMessage, _nodeId: string): void => {}
+  const bus = {
+    publish() {},
+    subscribe(name: string, handler: typeof hear) {
+      if (name === 'heartbeat') hear = handler
+    },
+    respond() {},
+    request: () => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+    onReconnect() {},
+    isConnected: () => true,
+  } as unknown as Bus
+  const control = startControl({
+    db: scene.db,
+    bus,
+    clock: systemClock,
+    log: silentLogger,
+    owner: 'it',
+    adminKey: 'fla_test',
+    clusterSecret: 'secret',
+    liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
+    events: { wake() {} },
+    placement: 'spread',
+    modelsFolder: '/nowhere',
+    hub: { endpoint: 'http://127.0.0.1:9', token: undefined },
+  })
+  await until(() => control.isLeading())
+  return {
+    control,
+    beat(who, facts = {}) {
+      who.seq += 1
+      hear(aHeartbeat({ boot_id: who.bootId, seq: who.seq, ...facts }), who.nodeId)
+    },
+  }
+}
