@@ -1,4 +1,5 @@
 import { retryDelayMs } from '../src/core/lifecycle/states.ts'
+import { reservedReplica } from '../src/core/reconcile/reserved-replica.ts'
 import type { Demand, LearnedMemory, Replica, Rule } from '../src/core/types.ts'
 import type { StoredModel } from '../src/store/models.ts'
 import type { Move, NewReplica, ReportedLoad, StoredReplica } from '../src/store/replicas.ts'
@@ -91,7 +92,9 @@ export class Store {
     this.#made += 1
     const id = `r${this.#made}`
     const held = this.#broken.has('claims are not written') ? null : claim
-    this.#put({ id, nodeId, modelName, replicaIndex, generation, revision, failures, claim: held, ...this.#fresh() })
+    const slotHeld = { nodeId, modelName, replicaIndex, generation, revision, failures, claim: held }
+    const unheard = { progress: null, lastExit: null, createdMs: this.#queue.nowMs }
+    this.#put({ ...reservedReplica(slotHeld), ...unheard, id })
     return true
   }
 
@@ -135,23 +138,6 @@ export class Store {
       if (replica.state !== 'failed') this.deleteReplica(replica)
       // The new boot counts its heartbeats from 1: a number of the old one would not come for a long time.
       else if (!this.#broken.has('failed rows keep the old number')) this.#put({ ...replica, knownFromSeq: null })
-    }
-  }
-
-  #fresh(): Omit<StoredReplica, keyof NewReplica> {
-    return {
-      state: 'reserved',
-      error: null,
-      retryAtMs: null,
-      knownFromSeq: null,
-      measured: null,
-      inFlight: 0,
-      lastUsedMs: null,
-      readySinceMs: null,
-      outOfMemory: false,
-      progress: null,
-      lastExit: null,
-      createdMs: this.#queue.nowMs,
     }
   }
 

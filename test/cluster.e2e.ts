@@ -1,48 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Cluster, freePort, PACE } from '../src/testing/cluster.ts'
 import { enginesOf, startFrontend, startWorkerProcess } from '../src/testing/flotilla.ts'
-import { natsAccounts } from '../src/testing/nats-accounts.ts'
-import { startNatsServer } from '../src/testing/nats-server.ts'
-import { createTestDatabase } from '../src/testing/postgres.ts'
+import { onEmbedded, onServers } from '../src/testing/grounds.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
-
-interface Ground {
-  args: string[]
-  /** Rows of the store, read behind Flotilla's back. */
-  rows(data: string, sql: string): Promise<unknown[]>
-}
-
-async function onEmbedded(): Promise<Ground> {
-  return {
-    args: [],
-    async rows(data, sql) {
-      const db = new DatabaseSync(join(data, 'flotilla.db'), { readOnly: true })
-      try {
-        return db.prepare(sql).all()
-      } finally {
-        db.close()
-      }
-    },
-  }
-}
-
-async function onServers(): Promise<Ground> {
-  const database = await createTestDatabase()
-  onTestFinished(() => database.drop())
-  const accounts = natsAccounts()
-  const nats = await startNatsServer({ accounts })
-  onTestFinished(() => nats.stop())
-  const seedFile = join(tempFolder(), 'account.seed')
-  writeFileSync(seedFile, `${accounts.seed}\n`, { mode: 0o600 })
-  return {
-    args: ['--database-url', database.url, '--nats-url', nats.url, '--nats-account-seed-file', seedFile],
-    rows: (_data, sql) => database.run(sql),
-  }
-}
 
 const SLOW = { ttft_ms: 0, tokens_per_s: 20 }
 
