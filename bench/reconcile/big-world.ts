@@ -25,6 +25,12 @@ export function withoutNode(world: World): World {
   return { ...world, nodes: [{ ...first!, liveness: 'offline' }, ...others] }
 }
 
+/** The same a moment after somebody put a label on one node that no rule asks for. */
+export function withLabel(world: World): World {
+  const [first, ...others] = world.nodes
+  return { ...world, nodes: [{ ...first!, labels: { ...first!.labels, rack: '7' } }, ...others] }
+}
+
 function aRule(modelName: string, minReplicas: number, nodeSelector: Selector): Rule {
   return {
     modelName,

@@ -10,22 +10,80 @@ const NO_ROOMS: ReadonlySet<Room> = new Set()
  * knows every replica, the failed and the ending ones as well, and needs the models for how their engines take memory.
  */
 export class Fleet {
-  /** By name, so that the same nodes give the same answer in whichever order they came. */
-  readonly rooms: readonly Room[]
   readonly kinds = new Kinds()
+  readonly #rooms: Room[]
   readonly #byId = new Map<string, Room>()
   readonly #models = new Map<string, Model>()
   readonly #byModel = new Map<string, Set<Room>>()
+  #changed = new Set<string>()
+  #version = 0
 
   constructor(nodes: readonly Node[], replicas: readonly Replica[], models: readonly Model[]) {
     for (const model of models) this.#models.set(model.name, model)
-    this.rooms = nodes.toSorted(byName).map((node) => new Room(node))
-    for (const room of this.rooms) this.#byId.set(room.node.id, room)
-    for (const replica of replicas) this.add(replica)
+    this.#rooms = nodes.toSorted(byName).map((node) => new Room(node))
+    for (const room of this.#rooms) this.#byId.set(room.node.id, room)
+    for (const replica of replicas) this.#put(replica)
+  }
+
+  /** By name, so that the same nodes give the same answer in whichever order they came. */
+  get rooms(): readonly Room[] {
+    return this.#rooms
+  }
+
+  /** Grows with every change: what was found before may no longer be so. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** The nodes where something was added or taken away since this was last asked, or since it was made. */
+  takeChanged(): Set<string> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** What there is to know of a model now; its replicas hold what they held until their nodes are set as well. */
+  setModel(name: string, model: Model | undefined): void {
+    if (model) this.#models.set(name, model)
+    else this.#models.delete(name)
+  }
+
+  /** A node as it is now, with all its replicas, in place of what was known of it; undefined when it is gone. */
+  setNode(id: string, node: Node | undefined, replicas: readonly Replica[]): void {
+    const old = this.#byId.get(id)
+    if (old) for (const { replica } of old.held) this.#byModel.get(replica.modelName)?.delete(old)
+    const at = old ? this.#positionOf(old.node) : -1
+    const isInPlace = old !== undefined && node?.name === old.node.name
+    if (old && !isInPlace) this.#rooms.splice(at, 1)
+    this.#byId.delete(id)
+    if (!node) return
+    const room = new Room(node)
+    if (isInPlace) this.#rooms[at] = room
+    else this.#rooms.splice(this.#positionOf(node), 0, room)
+    this.#byId.set(id, room)
+    for (const replica of replicas) this.#put(replica)
+    this.#version += 1
+  }
+
+  /** Where it stands, or would: there may be ten thousand of them. */
+  #positionOf(node: Node): number {
+    let low = 0
+    let high = this.#rooms.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (byName(this.#rooms[middle]!.node, node) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** One on a node that is not there changes nothing. */
   add(replica: Replica): void {
+    this.#put(replica)
+    this.#note(replica)
+  }
+
+  #put(replica: Replica): void {
     const room = this.#byId.get(replica.nodeId)
     if (!room) return
     const memory = memoryOf(replica, room.node, this.#models.get(replica.modelName))
@@ -37,10 +95,20 @@ export class Fleet {
 
   /** By its slot: it may have been added in another state. */
   remove(replica: Replica): void {
-    this.#byId.get(replica.nodeId)?.remove(replica)
+    const room = this.#byId.get(replica.nodeId)
+    if (!room) return
+    this.#note(replica)
+    room.remove(replica)
+    const { modelName } = replica
+    if (!room.held.some((one) => one.replica.modelName === modelName)) this.#byModel.get(modelName)?.delete(room)
   }
 
-  /** Where there may be replicas of a model: elsewhere there are none. */
+  #note({ nodeId }: Replica): void {
+    this.#changed.add(nodeId)
+    this.#version += 1
+  }
+
+  /** Where there are replicas of a model. */
   roomsOf(modelName: string): ReadonlySet<Room> {
     return this.#byModel.get(modelName) ?? NO_ROOMS
   }
@@ -66,5 +134,5 @@ export function bySlot(a: Replica, b: Replica): number {
 
 function byName(a: Node, b: Node): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1
-  return a.id < b.id ? -1 : 1
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1
 }

@@ -1,6 +1,6 @@
 import { memoryOn } from '../memory/need.ts'
 import type { Claim, Model, NodeEngine, Replica } from '../types.ts'
-import { devicesOf, fitInto, ramOf, takesDevice, type Ask, type Fit } from './devices.ts'
+import { devicesOf, fitInto, isExact, ramOf, takesDevice, type Ask, type Fit } from './devices.ts'
 import type { Fleet } from './fleet.ts'
 import { engineOn } from './holding.ts'
 import type { Room } from './room.ts'
@@ -71,6 +71,20 @@ export class Judge {
     const foe = model.antiAffinity === null ? undefined : this.#foeOn(room, model, model.antiAffinity)
     if (foe) return refuse(room, 'anti_affinity', `no other of ${model.antiAffinity}`, foe.modelName)
     return this.#takeSlot(room, ask, ignored)
+  }
+
+  /**
+   * Whether a node may have a better seat than this one, by figures that are at hand: when many nodes are alike, most need
+   * not be judged. Only for spreading; what it does not know, it says yes to.
+   */
+  mayBeat(room: Room, best: Seat): boolean {
+    if (best.siblings > 0 || best.fit.count === 0 || this.#roomsOfModel.has(room)) return true
+    if (room.staying !== best.neighbours) return room.staying < best.neighbours
+    const engine = engineOn(room.node, this.need.model.engine)
+    if (best.fit.count > 1 || !engine) return true
+    const { memory } = this.#askOf(room, engine)
+    const charge = isExact(memory) ? 0 : memory.vram
+    return room.mostFree - charge > known(best.fit.left)
   }
 
   /** The claim of a seat. */

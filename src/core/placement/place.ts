@@ -2,6 +2,7 @@ import { adviseOn } from './advice.ts'
 import type { Fleet } from './fleet.ts'
 import { compareSeats, isRefusal, Judge, type Seat } from './judge.ts'
 import { makeRoom, wouldFitLater, type MadeRoom } from './make-room.ts'
+import type { Room } from './room.ts'
 import type { Need, PlacePolicy, Placement, Refusal } from './types.ts'
 
 export interface PlaceOptions {
@@ -13,6 +14,8 @@ export interface PlaceOptions {
   evictable?: ReadonlyMap<string, number>
   /** No other node is looked at. */
   only?: string
+  /** Only where to is asked: when there is a place, not every node that does not take it says why. */
+  isBrief?: boolean
 }
 
 /**
@@ -20,12 +23,13 @@ export interface PlaceOptions {
  * have gone; else to one where it fits when as few others as possible are stopped. The same world gives the same answer.
  */
 export function place(need: Need, fleet: Fleet, options: PlaceOptions): Placement {
-  const { policy, only } = options
+  const { policy, only, isBrief = false } = options
+  const mayPass = isBrief && policy === 'spread'
   const judge = new Judge(need, fleet, policy)
   const refusals: Refusal[] = []
   let best: Seat | undefined
-  for (const room of fleet.rooms) {
-    if (only !== undefined && room.node.id !== only) continue
+  for (const room of roomsOf(fleet, only)) {
+    if (mayPass && best && !judge.mayBeat(room, best)) continue
     const verdict = judge.judge(room)
     if (isRefusal(verdict)) refusals.push(verdict)
     else if (!best || compareSeats(verdict, best, policy) < 0) best = verdict
@@ -36,6 +40,12 @@ export function place(need: Need, fleet: Fleet, options: PlaceOptions): Placemen
   const made = makeRoom(refused, policy)
   if (made) return placed(judge, made, refusals)
   return { ok: false, refusals, advice: adviseOn(judge, fleet, refusals), isBusy: wouldFitLater(refused) }
+}
+
+function roomsOf(fleet: Fleet, only: string | undefined): readonly Room[] {
+  if (only === undefined) return fleet.rooms
+  const room = fleet.roomOf(only)
+  return room ? [room] : []
 }
 
 function placed(judge: Judge, { seat, victims, waitsFor }: MadeRoom, refusals: readonly Refusal[]): Placement {

@@ -21,6 +21,8 @@ export class Room {
   readonly #byReading: number[]
   /** What one may take of each device: nothing where another must be alone. */
   readonly free: number[]
+  /** The most of these. */
+  mostFree: number
   /** Replicas that hold something of each device, and those among them that nobody may join yet. */
   readonly holders: number[]
   readonly alone: number[]
@@ -60,6 +62,7 @@ export class Room {
     this.disk = node.availableDisk ?? Infinity
     this.ram = Math.min(this.#ramByTotal, this.#ramByReading)
     this.free = this.#byTotal.map((total, position) => Math.min(total, this.#byReading[position]!))
+    this.mostFree = mostOf(this.free)
     this.hasUnified = node.devices.some(({ unified }) => unified)
   }
 
@@ -93,6 +96,7 @@ export class Room {
       this.alone[i] = other.alone[i]!
       this.free[i] = other.free[i]!
     }
+    this.mostFree = other.mostFree
     this.vram = other.vram
     this.ram = other.ram
     this.#ramByTotal = other.#ramByTotal
@@ -116,6 +120,7 @@ export class Room {
       this.vram -= sign * bytes
       if (this.node.devices[position]!.unified) this.#takeRam(sign * bytes, sign * unread)
     }
+    this.mostFree = mostOf(this.free)
     this.#takeRam(sign * holding.ram, sign * (inReading === 'all' ? holding.ram : holding.pendingRam))
     this.disk -= sign * holding.disk
     if (!holding.isSettled) this.unsettled += sign
@@ -128,6 +133,12 @@ export class Room {
     this.#ramByReading -= pending
     this.ram = Math.min(this.#ramByTotal, this.#ramByReading)
   }
+}
+
+function mostOf(numbers: readonly number[]): number {
+  let most = 0
+  for (const number of numbers) if (number > most) most = number
+  return most
 }
 
 function isSameSlot(a: Replica, b: Replica): boolean {

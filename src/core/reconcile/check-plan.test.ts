@@ -5,7 +5,7 @@ import { checkPlan } from './check-plan.ts'
 import type { Plan, Step } from './plan.ts'
 
 const problemsOf = (world: World, ...steps: Step[]): string[] => {
-  const plan: Plan = { steps, waiting: [], unmet: [], frozen: [] }
+  const plan: Plan = { steps, waiting: [], unmet: [], untried: [], frozen: [] }
   return checkPlan(world, plan)
 }
 

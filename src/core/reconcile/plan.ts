@@ -37,4 +37,6 @@ export interface Plan {
     /** It would fit if others were not in use. */
     isBusy: boolean
   }[]
+  /** What is missing and was not looked for in this pass, since enough others were refused: nothing is known of it. */
+  untried: string[]
 }

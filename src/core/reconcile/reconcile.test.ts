@@ -27,7 +27,7 @@ describe('what a rule asks for', () => {
 
   test('a met rule needs no step', () => {
     const plan = reconcile(aWorld({ nodes: [aNode({ id: 'n1' })], replicas: [aReplica({ nodeId: 'n1' })] }))
-    expect(plan).toEqual({ steps: [], waiting: [], unmet: [], frozen: [] })
+    expect(plan).toEqual({ steps: [], waiting: [], unmet: [], untried: [], frozen: [] })
   })
 
   test('a rule for a model that does not exist yet asks for nothing', () => {

@@ -1,75 +1,110 @@
 import { massLoss } from '../nodes/mass-loss.ts'
 import { evictables } from '../placement/eviction.ts'
-import { Fleet } from '../placement/fleet.ts'
+import type { Fleet } from '../placement/fleet.ts'
 import type { PlacePolicy } from '../placement/types.ts'
-import type { Replica, World } from '../types.ts'
+import type { Node, Replica, World } from '../types.ts'
 import { asEnding } from './as-ending.ts'
+import { Memory } from './memory.ts'
 import type { Plan } from './plan.ts'
+import { idleDueMs } from './scale.ts'
 import { sortOut, type Case, type Sets } from './sort-out.ts'
 import { startMissing, type Room } from './start-missing.ts'
+import type { WorldIndex } from './world-index.ts'
 
 /** Placed in one pass; the next one goes on. So a pass stays short when a large fleet starts from nothing. */
 const MOST_STARTS = 200
 
-/** What to do so that every rule is kept and everybody who waits is served. Pure: the same world gives the same plan. */
-export function reconcile(world: World, policy: PlacePolicy = 'spread'): Plan {
-  const plan: Plan = { steps: [], waiting: [], unmet: [], frozen: massLoss(world.nodes, world.lossAcceptedMs) }
-  const gone = world.nodes.filter((node) => node.liveness === 'offline' && !plan.frozen.includes(node))
-  const surroundings = {
-    nowMs: world.nowMs,
-    offline: new Set(gone.map((node) => node.id)),
-    nodes: new Map(world.nodes.map((node) => [node.id, node])),
-  }
-  const sorted = casesOf(world).map((one) => ({ one, sets: sortOut(one, surroundings) }))
+/**
+ * What to do so that every rule is kept and everybody who waits is served. Pure: the same world gives the same plan, with
+ * what an earlier pass has left in `memory` or without. With it, it costs as much as has changed since.
+ */
+export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: Memory = new Memory()): Plan {
+  const frozen = massLoss(world.nodes, world.lossAcceptedMs)
+  const plan: Plan = { steps: [], waiting: [], unmet: [], untried: [], frozen }
+  const givenUp = givenUpIn(world, frozen)
+  const names = memory.take(world, givenUp)
+  const { index, searches } = memory
+  const surroundings = { nowMs: world.nowMs, offline: givenUp, nodes: index.nodes }
+  const sorted = casesOf(world, index, names).map((one) => ({ one, sets: sortOut(one, surroundings) }))
+  for (const name of names) memory.settle(name, Infinity)
+  for (const { one, sets } of sorted) memory.settle(one.modelName, dueMs(one, sets))
   // First what goes, so that what comes sees the room.
   for (const { sets } of sorted) giveUp(plan, sets)
   // Most passes find all as it should be: to work out what is free everywhere is most of the cost of one that does not.
-  if (sorted.every(({ sets }) => sets.missing === 0)) return plan
-  const { staying, ending } = afterSteps(world, plan)
-  const fleet = new Fleet(world.nodes, [...staying, ...ending], world.models)
+  const seekers = sorted.filter(({ sets }) => sets.missing > 0)
+  searches.begin(
+    seekers.map(({ one }) => ({ modelName: one.modelName, isWanted: !!one.demand })),
+    index.nodes.size,
+  )
+  if (seekers.length === 0) return plan
+  const fleet = index.fleet()
+  const going = leaveFleet(fleet, plan)
   let regrets: Map<string, number> | undefined
   const room: Room = {
     world,
     fleet,
     policy,
     startsLeft: MOST_STARTS,
+    searches,
+    stuck: new Set(),
     // Nothing is stopped for another while nobody knows what is really lost. What is on its way out counts for no minimum:
     // of two, one of which is surplus, the other is not to be evicted as well.
     get evictable() {
-      regrets ??= plan.frozen.length > 0 ? new Map() : evictables({ ...world, replicas: staying })
-      return regrets
+      if (regrets) return regrets
+      const staying = (): Replica[] => world.replicas.filter((replica) => !going.has(replica))
+      return (regrets = frozen.length > 0 ? new Map() : evictables({ ...world, replicas: staying() }))
     },
   }
-  for (const { one, sets } of sorted) startMissing(plan, room, one, sets, 'urgent')
-  for (const { one, sets } of sorted) startMissing(plan, room, one, sets, 'rest')
+  for (const { one, sets } of seekers) startMissing(plan, room, one, sets, 'urgent')
+  for (const { one, sets } of seekers) startMissing(plan, room, one, sets, 'rest')
   return plan
 }
 
-/** The replicas that the steps so far leave as they are, and those that they stop: these hold their room until they are gone. */
-function afterSteps({ replicas }: World, { steps }: Plan): { staying: Replica[]; ending: Replica[] } {
-  const going = new Set(steps.flatMap((step) => (step.kind === 'reserve' ? [] : [step.replica])))
-  const ending = steps.flatMap((step) => (step.kind === 'stop' ? [asEnding(step.replica)] : []))
-  return { staying: replicas.filter((replica) => !going.has(replica)), ending }
+/** Nodes that are gone, and nobody waits for them. */
+function givenUpIn({ nodes }: World, frozen: readonly Node[]): Set<string> {
+  const waited = new Set(frozen)
+  const ids = new Set<string>()
+  for (const node of nodes) if (node.liveness === 'offline' && !waited.has(node)) ids.add(node.id)
+  return ids
 }
 
-/** Every model that is asked for or is there. Rules come first, by name; then those who wait, the longest first. */
-function casesOf({ nowMs, models, rules, replicas, demands, loads = [] }: World): Case[] {
-  const modelOf = new Map(models.map((model) => [model.name, model]))
-  const ruleOf = new Map(rules.map((rule) => [rule.modelName, rule]))
-  const demandOf = new Map(demands.filter((one) => one.wantedUntilMs > nowMs).map((one) => [one.modelName, one]))
+/** What the steps so far stop holds its room until it is gone. Returns all that does not stay. */
+function leaveFleet(fleet: Fleet, { steps }: Plan): Set<Replica> {
+  const going = new Set(steps.flatMap((step) => (step.kind === 'reserve' ? [] : [step.replica])))
+  for (const replica of going) fleet.remove(replica)
+  for (const step of steps) if (step.kind === 'stop') fleet.add(asEnding(step.replica))
+  return going
+}
+
+/** Of these models each that is asked for or is there. Rules come first, by name; then those who wait, the longest first. */
+function casesOf({ nowMs, loads = [] }: World, index: WorldIndex, names: ReadonlySet<string>): Case[] {
+  const { models, rules, demands } = index
   const loadOf = new Map(loads.map((load) => [load.modelName, load]))
-  const replicasOf = Map.groupBy(replicas, ({ modelName }) => modelName)
-  const names = new Set([...ruleOf.keys(), ...replicasOf.keys(), ...demandOf.keys()])
-  return [...names]
-    .map((modelName) => ({
+  const cases: Case[] = []
+  for (const modelName of names) {
+    const rule = rules.get(modelName)
+    const demand = demands.get(modelName)
+    const isWanted = demand !== undefined && demand.wantedUntilMs > nowMs
+    const replicas = index.replicasOf(modelName)
+    if (!rule && !isWanted && replicas.length === 0) continue
+    cases.push({
       modelName,
-      model: modelOf.get(modelName),
-      rule: ruleOf.get(modelName),
-      demand: demandOf.get(modelName),
+      model: models.get(modelName),
+      rule,
+      demand: isWanted ? demand : undefined,
       load: loadOf.get(modelName),
-      replicas: replicasOf.get(modelName) ?? [],
-    }))
-    .toSorted(byUrgency)
+      replicas,
+    })
+  }
+  return cases.toSorted(byUrgency)
+}
+
+/** When it has to be looked at again although nothing about it has changed. */
+function dueMs({ rule, demand }: Case, { keep, lost, unwanted, stale, failed, done, missing }: Sets): number {
+  const isOpen =
+    demand !== undefined || missing > 0 || [lost, unwanted, stale, failed, done].some((set) => set.length > 0)
+  if (isOpen) return -Infinity
+  return rule ? idleDueMs(rule, keep) : Infinity
 }
 
 function byUrgency(a: Case, b: Case): number {

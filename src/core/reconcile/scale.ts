@@ -13,7 +13,12 @@ export function needsOneMore(rule: Rule, keep: readonly Replica[], load: ModelLo
   if (!load || rule.spreadAll || keep.length === 0) return false
   if (rule.maxReplicas > 0 && keep.length >= rule.maxReplicas) return false
   if (keep.some(({ state }) => state !== 'ready')) return false
-  return load.waiting > 0 || load.busy >= BUSY_SHARE
+  return isHot(load)
+}
+
+/** Requests wait, or all of its replicas have been in use for a while. */
+export function isHot({ waiting, busy }: ModelLoad): boolean {
+  return waiting > 0 || busy >= BUSY_SHARE
 }
 
 /**
@@ -28,6 +33,15 @@ export function idleBeyondNeed(rule: Rule, keep: readonly Replica[], nowMs: numb
   if (minReplicas === 0 && scaleToZeroAfterMs !== null && ready.every(isIdleFor(scaleToZeroAfterMs))) return ready
   const surplus = Math.max(0, ready.length - Math.max(minReplicas, 1))
   return ready.filter(isIdleFor(IDLE_MS)).slice(0, surplus)
+}
+
+/** Before then, none of them goes for being idle, unless one of their rows changes. */
+export function idleDueMs({ spreadAll, minReplicas, scaleToZeroAfterMs }: Rule, keep: readonly Replica[]): number {
+  const mayAllGo = minReplicas === 0 && scaleToZeroAfterMs !== null
+  if (spreadAll || (!mayAllGo && keep.length <= Math.max(minReplicas, 1))) return Infinity
+  const idleMs = mayAllGo ? Math.min(scaleToZeroAfterMs, IDLE_MS) : IDLE_MS
+  const idle = keep.filter(({ state, inFlight }) => state === 'ready' && inFlight === 0)
+  return idle.reduce((least, replica) => Math.min(least, lastBusyMs(replica) + idleMs), Infinity)
 }
 
 /** One that never had a request has been idle since it was there. */

@@ -21,6 +21,8 @@ export function spreadOver(rule: Rule, nodes: Iterable<Node>, keep: readonly Rep
   for (const node of nodes) {
     if (isMeant(rule, node) && !byNode.has(node.id)) spread.missingOn.push(node.id)
   }
+  // The same nodes in another order are the same nodes.
+  spread.missingOn.sort()
   return spread
 }
 

@@ -5,6 +5,7 @@ import type { Need, PlacePolicy, Placement } from '../placement/types.ts'
 import type { Model, Replica, World } from '../types.ts'
 import { asEnding } from './as-ending.ts'
 import type { Plan } from './plan.ts'
+import type { Searches } from './searches.ts'
 import { reservedReplica } from './reserved-replica.ts'
 import type { Case, Sets } from './sort-out.ts'
 
@@ -17,6 +18,9 @@ export interface Room {
   readonly evictable: Map<string, number>
   /** How many more may be placed in this pass. */
   startsLeft: number
+  searches: Searches
+  /** Models that wait for room, were refused or were not tried: the pass is over for them. */
+  stuck: Set<string>
 }
 
 /**
@@ -24,40 +28,52 @@ export interface Room {
  * What is urgent for any model comes before the rest of all: what nobody asks for takes no other model's room.
  */
 export function startMissing(plan: Plan, room: Room, one: Case, sets: Sets, which: 'urgent' | 'rest'): void {
+  const { searches, fleet, stuck } = room
+  const { modelName } = one
   const isUrgent = which === 'urgent'
   const count = isUrgent ? sets.urgent : sets.missing - sets.urgent
-  if (!one.model || count === 0) return
-  const isStuck = [...plan.waiting, ...plan.unmet].some(({ modelName }) => modelName === one.modelName)
-  if (isStuck) return
+  if (!one.model || count === 0 || stuck.has(modelName)) return
+  if (!searches.mayTry(modelName)) {
+    stuck.add(modelName)
+    plan.untried.push(modelName)
+    return
+  }
   const start = new Start(plan, room, one, one.model, sets, isUrgent)
-  if (sets.missingOn.length > 0) return startOnEach(plan, start, sets.missingOn)
+  if (sets.missingOn.length > 0) return startOnEach(plan, room, start, sets.missingOn)
   for (let missing = count; missing > 0 && room.startsLeft > 0; missing -= 1) {
-    const placement = start.next()
-    if (placement?.ok) return
+    const shape = start.shape
+    const placement = searches.knownFor(shape, fleet.version) ?? start.next()
     if (!placement) continue
+    stuck.add(modelName)
+    if (placement.ok) return
+    searches.refuse(modelName, placement, shape, fleet.version)
     // That there is no room for one more than it must have is no news.
     const { refusals, advice, isBusy } = placement
     if (isUrgent || !sets.keep.some(({ state }) => state === 'ready')) {
-      plan.unmet.push({ modelName: one.modelName, missing, refusals, advice, isBusy })
+      plan.unmet.push({ modelName, missing, refusals, advice, isBusy })
     }
     return
   }
 }
 
 /** What one node refuses keeps no other from having its own. */
-function startOnEach(plan: Plan, start: Start, nodeIds: readonly string[]): void {
+function startOnEach(plan: Plan, { searches, fleet, stuck }: Room, start: Start, nodeIds: readonly string[]): void {
   const refused = nodeIds.flatMap((nodeId) => {
     const placement = start.isAllowed ? start.next(nodeId) : undefined
     return placement && !placement.ok ? [placement] : []
   })
   if (refused.length === 0) return
-  plan.unmet.push({
-    modelName: start.modelName,
-    missing: refused.length,
+  const { modelName } = start
+  const unmet = {
+    ok: false,
     refusals: refused.flatMap(({ refusals }) => refusals),
     advice: refused.flatMap(({ advice }) => advice).slice(0, MOST_ADVICE),
     isBusy: refused.every(({ isBusy }) => isBusy),
-  })
+  } as const
+  stuck.add(modelName)
+  searches.refuse(modelName, unmet, undefined, fleet.version)
+  const { refusals, advice, isBusy } = unmet
+  plan.unmet.push({ modelName, missing: refused.length, refusals, advice, isBusy })
 }
 
 const MOST_ADVICE = 5
@@ -73,6 +89,8 @@ class Start {
   readonly #mayEvict: boolean
   /** Failed ones whose wait is over. */
   readonly #due: Replica[]
+  /** Models that need the same, and of which there is nothing yet, have the same answer; undefined when it has its own. */
+  readonly shape: string | undefined
 
   constructor(plan: Plan, room: Room, { replicas }: Case, model: Model, { failed, stale }: Sets, mayEvict: boolean) {
     const { nowMs } = room.world
@@ -85,6 +103,7 @@ class Start {
     this.#mayEvict = mayEvict
     // Those of an old revision serve nobody: there is nothing to regret.
     this.#stale = stale.map(({ id }) => [id, 0])
+    this.shape = replicas.length === 0 ? shapeOf(this.#need, mayEvict) : undefined
     const tried = new Set(plan.steps.flatMap((step) => (step.kind === 'forget' ? [step.replica] : [])))
     this.#due = failed.filter((replica) => (replica.retryAtMs ?? 0) <= nowMs && !tried.has(replica))
   }
@@ -136,6 +155,13 @@ class Start {
   }
 }
 
+/** All that a search depends on but the fleet itself. */
+function shapeOf({ model, selector, facts, learned }: Need, mayEvict: boolean): string | undefined {
+  const { engine, options, memory, antiAffinity } = model
+  if (antiAffinity !== null || learned.length > 0) return undefined
+  return JSON.stringify([mayEvict, engine, options, memory, selector, facts?.payloadBytes, facts?.header])
+}
+
 interface Next {
   placement: Placement
   /** The failed one whose place it takes, when it starts now. */
@@ -177,6 +203,7 @@ function placeAgain(room: Room, need: Need, due: readonly Replica[], where: Wher
 function placeIn({ fleet, policy }: Room, need: Need, { evictable, only }: Where): Placement {
   return place(need, fleet, {
     policy,
+    isBrief: true,
     ...(only !== undefined && { only }),
     get evictable() {
       return evictable?.() ?? NOBODY
