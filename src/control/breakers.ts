@@ -11,8 +11,15 @@ import { summarise } from './refusal-summary.ts'
 /** When each rule was last counted. Held by the leader: a new one counts on from what the store says. */
 export type Ticks = Map<string, number>
 
-/** Writes down which rules have found no room, and why; returns what is to be told. */
-export async function recordBreakers(tx: Sql, world: World, plan: Plan, ticks: Ticks): Promise<NewEvent[]> {
+export interface Recorded {
+  /** Of the rules that were written. */
+  modelNames: string[]
+  /** What is to be told. */
+  news: NewEvent[]
+}
+
+/** Writes down which rules have found no room, and why. */
+export async function recordBreakers(tx: Sql, world: World, plan: Plan, ticks: Ticks): Promise<Recorded> {
   const moves = moveBreakers(world.rules, plan, world.nowMs, ticks)
   const news: NewEvent[] = []
   for (const move of moves) {
@@ -23,7 +30,7 @@ export async function recordBreakers(tx: Sql, world: World, plan: Plan, ticks: T
     else ticks.set(modelName, world.nowMs)
     if (move.news) news.push(toEvent(move, decision))
   }
-  return news
+  return { modelNames: moves.map(({ modelName }) => modelName), news }
 }
 
 function decisionOf({ modelName, ticks }: BreakerMove, plan: Plan, nowMs: number): RuleDecision | null {

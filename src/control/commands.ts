@@ -3,18 +3,20 @@ import type { Bus } from '../bus/bus.ts'
 import { isEnding } from '../core/lifecycle/states.ts'
 import type { Replica } from '../core/types.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Sql } from '../store/database.ts'
 import { appendEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { moveReplica, type Move } from '../store/replicas.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { nextStarts } from './next-starts.ts'
+import type { OwnWrites } from './own-writes.ts'
 import { replicaFailed } from './replica-events.ts'
 
 export interface CommandDeps {
   db: Database
   bus: Bus
   log: Logger
+  own: OwnWrites
   onChange: () => void
 }
 
@@ -56,7 +58,7 @@ export class Commands {
     if (!model || model.revision !== replica.revision) return
     const node = world.nodes.find(({ id }) => id === replica.nodeId)
     const nodeName = node?.name ?? replica.nodeId
-    const { bus, db, onChange } = this.#deps
+    const { bus, db, own, onChange } = this.#deps
     const spec = {
       id: replica.id,
       generation: replica.generation,
@@ -80,12 +82,13 @@ export class Commands {
       if (!(error instanceof AppError) || error.code === 'unavailable') throw error
       move = { to: 'failed', error: error.message }
     }
-    const moved = await db.transaction(async (tx) => {
+    const write = async (tx: Sql): Promise<boolean> => {
       await checkLease(tx, lease)
       if (!(await moveReplica(tx, replica, move))) return false
       if (move.to === 'failed') await appendEvent(tx, replicaFailed(replica, nodeName, move.error ?? null, null))
       return true
-    })
+    }
+    const moved = await own.during({ nodeIds: [replica.nodeId] }, () => db.transaction(write))
     // Its first heartbeat may have been quicker than the answer; either way the next turn sees the truth.
     if (moved) onChange()
   }

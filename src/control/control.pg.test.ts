@@ -8,6 +8,7 @@ import { describeDeclaredRules } from './declared-rules-suite.ts'
 import { describeEvents } from './events-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
+import { describeKeptWorld } from './kept-world-suite.ts'
 import { describePlans } from './plan-suite.ts'
 import { describeRules } from './rules-suite.ts'
 import { describeWhatIf } from './what-if-suite.ts'
@@ -26,6 +27,7 @@ for (const describeOn of [
   describePlans,
   describeWhatIf,
   describeCluster,
+  describeKeptWorld,
 ]) {
   describeOn('PostgreSQL', async () => {
     const database = await createTestDatabase()

@@ -10,6 +10,7 @@ import { describeDeclaredRules } from './declared-rules-suite.ts'
 import { describeEvents } from './events-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
+import { describeKeptWorld } from './kept-world-suite.ts'
 import { describePlans } from './plan-suite.ts'
 import { describeRules } from './rules-suite.ts'
 import { describeWhatIf } from './what-if-suite.ts'
@@ -28,6 +29,7 @@ for (const describeOn of [
   describePlans,
   describeWhatIf,
   describeCluster,
+  describeKeptWorld,
 ]) {
   describeOn('SQLite', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))

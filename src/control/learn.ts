@@ -13,12 +13,14 @@ const SETTLED_MS = 10_000
 
 /** What a node's replicas teach, after a heartbeat that told something new of them: what they take, and that they loaded. */
 export async function learn(tx: Sql, nodeId: string, { moves }: Judgement): Promise<void> {
-  const [node] = await listDecisiveNodes(tx, nodeId)
+  const [node] = await listDecisiveNodes(tx, [nodeId])
   if (!node) return
-  const models = new Map((await listModels(tx)).map((model) => [model.name, model]))
-  const known = await listLearned(tx)
+  const replicas = await listReplicasOfNode(tx, nodeId)
+  const names = new Set(replicas.map(({ modelName }) => modelName))
+  const models = new Map((await listModels(tx, names)).map((model) => [model.name, model]))
+  const known = await listLearned(tx, names)
   const becameReady = new Set(moves.flatMap(({ replica, to }) => (to === 'ready' ? [replica.id] : [])))
-  for (const replica of await listReplicasOfNode(tx, nodeId)) {
+  for (const replica of replicas) {
     const model = models.get(replica.modelName)
     if (!model) continue
     const learned = learnMemory(replica, node, model, known)

@@ -5,7 +5,7 @@ import type { Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
 import { openDatabase } from '../store/database.ts'
-import { listEvents } from '../store/events.ts'
+import { appendEvent, listEvents, type NewEvent } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { aHeartbeat, anEngine } from '../testing/builders.ts'
@@ -82,11 +82,20 @@ async function aControl() {
     const [lease] = await db.query<{ expires_at: number }>('select expires_at from leases')
     return lease!.expires_at
   }
+  /** Every change is an event, and a turn goes by these. */
+  const tell = (...about: Pick<NewEvent, 'modelName' | 'nodeId'>[]): Promise<void> =>
+    db.transaction(async (tx) => {
+      for (const one of about) await appendEvent(tx, { actor: 'admin', action: 'test.changed', reason: '', ...one })
+    })
+  const wants = async (minReplicas: number): Promise<void> => {
+    await scene.wants(minReplicas)
+    await tell({ modelName: 'm' })
+  }
   await until(async () => {
     await clock.advance(10)
     return control.isLeading()
   })
-  return { scene, db, clock, line, control, beat, turn, livenessOf, wakes: () => wakes }
+  return { scene, db, clock, line, control, beat, turn, livenessOf, tell, wants, wakes: () => wakes }
 }
 
 test('heartbeats are taken in, and told to who follows the events', async () => {
@@ -121,7 +130,7 @@ test('a leader that has just begun, or whose bus was away, takes no node for sil
 })
 
 test('the nodes of a mass disappearance are known by name until one is back', async () => {
-  const { scene, db, beat, turn, livenessOf, control } = await aControl()
+  const { scene, db, beat, turn, livenessOf, control, tell } = await aControl()
   const nodes = ['a', 'b', 'c'].map((name) => anApplicant(name))
   for (const node of nodes) {
     await scene.register(node)
@@ -129,6 +138,7 @@ test('the nodes of a mass disappearance are known by name until one is back', as
   }
   await until(async () => !(await livenessOf()).includes('offline'))
   await db.transaction((tx) => tx.query("update nodes set liveness = 'offline' where name <> 'c'"))
+  await tell(...nodes.map(({ nodeId }) => ({ nodeId })))
   await turn()
   expect(control.frozen()).toEqual(['a', 'b'])
   beat(nodes[0]!)
@@ -138,10 +148,10 @@ test('the nodes of a mass disappearance are known by name until one is back', as
 })
 
 test('a rule that waits for an engine is met as soon as a heartbeat says that it is there', async () => {
-  const { scene, db, beat, turn, clock, livenessOf } = await aControl()
+  const { scene, db, beat, turn, clock, livenessOf, wants } = await aControl()
   const node = anApplicant()
   await scene.register(node)
-  await scene.wants(1)
+  await wants(1)
   beat(node, { engines: [anEngine({ state: 'missing', reason: 'no program' })] })
   await until(async () => (await livenessOf())[0] === 'online')
   await turn()
@@ -157,10 +167,10 @@ test('a rule that waits for an engine is met as soon as a heartbeat says that it
 })
 
 test('what a worker refuses to start has failed, and is told', async () => {
-  const { scene, db, line, beat, turn, wakes, livenessOf } = await aControl()
+  const { scene, db, line, beat, turn, wakes, livenessOf, wants } = await aControl()
   const node = anApplicant()
   await scene.register(node)
-  await scene.wants(1)
+  await wants(1)
   line.request = () => Promise.reject(new AppError('conflict', 'no port is free\n8 of 8 are taken'))
   beat(node)
   await until(async () => (await livenessOf())[0] === 'online')
@@ -174,10 +184,10 @@ test('what a worker refuses to start has failed, and is told', async () => {
 })
 
 test('a start that is accepted is in its first phase until a heartbeat says more', async () => {
-  const { scene, db, line, beat, turn, livenessOf } = await aControl()
+  const { scene, db, line, beat, turn, livenessOf, wants } = await aControl()
   const node = anApplicant()
   await scene.register(node)
-  await scene.wants(1)
+  await wants(1)
   line.request = async () => ({ known_from_seq: 7 })
   beat(node)
   await until(async () => (await livenessOf())[0] === 'online')

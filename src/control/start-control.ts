@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { startLoop } from '../platform/loop.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Sql } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
@@ -19,8 +19,10 @@ import { HeartbeatQueue } from './heartbeat-queue.ts'
 import { takeHeartbeats, type HeartbeatFrom } from './heartbeats.ts'
 import type { Ticks } from './breakers.ts'
 import { ColdLoads } from './cold-loads.ts'
+import type { KeptWorld } from './kept-world.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
+import { OwnWrites } from './own-writes.ts'
 import { findAnswering } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Hearing, type TurnOutcome } from './turn.ts'
@@ -69,6 +71,8 @@ interface Leading {
   hearing: Hearing | undefined
   /** After the last turn; undefined before the first. */
   after: TurnOutcome | undefined
+  /** The world for the next turn to go on from; undefined when it has to read everything. */
+  kept: KeptWorld | undefined
   ticks: Ticks
 }
 
@@ -92,7 +96,8 @@ export function startControl({
     loop.wake()
     feed.wake()
   }
-  const commands = new Commands({ db, bus, log, onChange })
+  const own = new OwnWrites()
+  const commands = new Commands({ db, bus, log, own, onChange })
   const unmetRules = new UnmetRules(clock, events)
   const loads = new LoadTracker()
   let leading: Leading | undefined
@@ -115,7 +120,8 @@ export function startControl({
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    return { lease, feed: new RoutingFeed(clusterSecret), hearing: undefined, after: undefined, ticks: new Map() }
+    const feed = new RoutingFeed(clusterSecret)
+    return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map() }
   }
 
   const turn = async (): Promise<void> => {
@@ -126,6 +132,10 @@ export function startControl({
     const hearing = bus.isConnected() ? now.hearing : undefined
     const wasFrozen = now.after && now.after.plan.frozen.length > 0
     const answering = await findAnswering(db, liveness, clusterSecret)
+    // Whatever goes wrong from here on, the next turn reads everything.
+    const kept = now.kept
+    now.kept = undefined
+    const mark = own.mark()
     const outcome = await reconcileOnce(db, lease, {
       limits: liveness,
       policy,
@@ -133,17 +143,21 @@ export function startControl({
       answering,
       wasFrozen,
       ticks: now.ticks,
+      kept,
+      ownTouched: () => own.touched(),
       loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
     })
     const { world, keys, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
     now.after = outcome
+    now.kept = outcome.kept
+    own.forget(mark)
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
     for (const step of plan.steps) events.stepApplied(step)
     if (freeze === 'began') events.frozen(namesOf(plan.frozen))
     if (freeze === 'ended') events.thawed()
     if (told) feed.wake()
-    unmetRules.tell(plan.unmet)
+    unmetRules.tell(plan)
     commands.send(world, lease)
     bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey), ...keys]))
     wakeForRetry(world)
@@ -163,7 +177,7 @@ export function startControl({
   /** Any heartbeat may tell of the room that something waits for. */
   const isWaiting = (): boolean => {
     const plan = leading?.after?.plan
-    return plan !== undefined && plan.waiting.length + plan.unmet.length > 0
+    return plan !== undefined && plan.waiting.length + plan.unmet.length + plan.untried.length > 0
   }
 
   const prune = async (lease: HeldLease): Promise<void> => {
@@ -178,10 +192,11 @@ export function startControl({
   const saveFound = async (facts: StoredFacts): Promise<void> => {
     const lease = leading?.lease
     if (!lease) return
-    await db.transaction(async (tx) => {
+    const write = async (tx: Sql): Promise<void> => {
       await checkLease(tx, lease)
       await saveFacts(tx, facts)
-    })
+    }
+    await own.during({ modelNames: [facts.modelName] }, () => db.transaction(write))
   }
 
   const onError = (error: unknown): void => {
@@ -203,8 +218,10 @@ export function startControl({
 
   const take = async (batch: HeartbeatFrom[]): Promise<void> => {
     if (!leading) return
+    const { lease } = leading
     try {
-      const outcomes = await takeHeartbeats(db, leading.lease, events, batch)
+      const nodeIds = batch.map(({ nodeId }) => nodeId)
+      const outcomes = await own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch))
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed) || isWaiting()) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()

@@ -9,14 +9,16 @@ import type { ModelLoad, World } from '../core/types.ts'
 import { AppError } from '../platform/errors.ts'
 import { listRoutedKeys } from '../store/api-keys.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { appendEvent, newestEventOf, type NewEvent } from '../store/events.ts'
+import { appendEvent, newestEventId, newestEventOf, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
 import { deleteExpiredDemands } from '../store/demands.ts'
 import { deleteReplica, moveReplica } from '../store/replicas.ts'
 import { reserveReplica } from '../store/reservations.ts'
-import { loadWorld, type StoredWorld } from '../store/world.ts'
+import { refreshWorld, type Touched } from '../store/refresh-world.ts'
+import type { StoredWorld } from '../store/world.ts'
 import { recordBreakers, type Ticks } from './breakers.ts'
+import { nextWorld, type KeptWorld } from './kept-world.ts'
 import { replicaEvicted, replicaLost, replicaPlaced } from './replica-events.ts'
 
 export interface TurnOutcome {
@@ -31,6 +33,8 @@ export interface TurnOutcome {
   /** Events were appended. */
   told: boolean
   hearing: Hearing
+  /** For the next turn. */
+  kept: KeptWorld
 }
 
 /** Since when this leader has heard heartbeats without a break, and its last turn; by the store's clock. */
@@ -55,6 +59,10 @@ export interface TurnContext {
   loadsOf: (world: StoredWorld) => readonly ModelLoad[]
   /** Whether replacement was frozen after the last turn; undefined to look it up. */
   wasFrozen: boolean | undefined
+  /** What the last turn left; undefined to read everything. */
+  kept?: KeptWorld | undefined
+  /** What this frontend has written since, or is writing, besides its turns. Undefined when that is not known. */
+  ownTouched?: () => Touched | undefined
 }
 
 /**
@@ -66,21 +74,34 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     await checkLease(tx, lease)
     const hearing = await stillHearing(tx, context.hearing)
     const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
-    const stored = await loadWorld(tx)
-    const world = { ...stored, loads: context.loadsOf(stored) }
-    const plan = reconcile(world, context.policy)
+    const own = withNodes(context.ownTouched?.(), silent)
+    const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs)
+    const world = { ...now.world, loads: context.loadsOf(now.world) }
+    const plan = reconcile(world, context.policy, now.memory)
     const problems = checkPlan(world, plan)
     if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)
     for (const step of plan.steps) await apply(tx, step)
     await deleteExpiredDemands(tx)
     for (const node of silent) await tellSilent(tx, node)
-    const news = [...newsOf(world, plan), ...(await recordBreakers(tx, world, plan, context.ticks))]
+    const breakers = await recordBreakers(tx, world, plan, context.ticks)
+    const news = [...newsOf(world, plan), ...breakers.news]
     for (const event of news) await appendEvent(tx, event)
     const freeze = await tellFreeze(tx, plan, context.wasFrozen)
     const told = silent.length + news.length > 0 || freeze !== undefined
-    const after = plan.steps.length === 0 ? world : await loadWorld(tx)
-    return { world: after, keys: await listRoutedKeys(tx), plan, silent, freeze, told, hearing }
+    const written = { nodeIds: nodesOf(plan), modelNames: new Set(breakers.modelNames) }
+    const isSame = written.nodeIds.size + written.modelNames.size === 0
+    const after = isSame ? now.world : await refreshWorld(tx, now.world, written)
+    const kept = { ...now, world: after, eventId: await newestEventId(tx) }
+    return { world: after, keys: await listRoutedKeys(tx), plan, silent, freeze, told, hearing, kept }
   })
+}
+
+function withNodes(own: Touched | undefined, nodes: readonly { id: string }[]): Touched | undefined {
+  return own && { ...own, nodeIds: new Set([...own.nodeIds, ...nodes.map(({ id }) => id)]) }
+}
+
+function nodesOf({ steps }: Plan): Set<string> {
+  return new Set(steps.map((step) => (step.kind === 'reserve' ? step.nodeId : step.replica.nodeId)))
 }
 
 /** Judged inside the transaction: waiting for it may be what made us deaf. */

@@ -10,7 +10,8 @@ function rules() {
   const told: string[] = []
   const events = { unmet: (model: string, _missing: number, reasons: string) => told.push(`${model}: ${reasons}`) }
   const unmet = new UnmetRules(clock, events as unknown as ControlEvents)
-  return { clock, told, tell: (...all: Parameters<UnmetRules['tell']>[0]) => unmet.tell(all) }
+  const tell = (...all: Plan['unmet']): void => unmet.tell({ unmet: all, untried: [] })
+  return { clock, told, tell, pass: (untried: string[]) => unmet.tell({ unmet: [], untried }) }
 }
 
 const refusal = (fields: Partial<Refusal>): Refusal => ({
@@ -52,6 +53,26 @@ test('another rule whose wait counts down does not keep it from being told, and 
     'a: gpu-1: cannot run vllm: the program "vllm" is not in PATH',
     'b: gpu-1: failed 3 times, next try in 5 s',
   ])
+})
+
+test('one that was not looked for meanwhile is not told again', async () => {
+  const { clock, told, tell, pass } = rules()
+  for (let i = 0; i < 5; i += 1) {
+    tell(waits)
+    await clock.advance(5000)
+    pass(['a'])
+    await clock.advance(5000)
+  }
+  expect(told).toHaveLength(1)
+})
+
+test('of very many nodes that refuse only some are named', async () => {
+  const { clock, told, tell } = rules()
+  const many = Array.from({ length: 1000 }, (_, i) => refusal({ nodeId: `n${i}`, nodeName: `gpu-${i}` }))
+  tell(unmet('a', ...many))
+  await clock.advance(5000)
+  tell(unmet('a', ...many))
+  expect(told[0]).toMatch(/gpu-19: [^:]*: [^:]*, and 980 more$/)
 })
 
 test('one that was met and is not any more is told again', async () => {

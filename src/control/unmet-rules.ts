@@ -1,3 +1,4 @@
+import { MOST_TOLD_NODES } from '../api/rule-decision.ts'
 import type { Refusal } from '../core/placement/types.ts'
 import { describeRefusal } from '../core/placement/refusals.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
@@ -26,17 +27,24 @@ export class UnmetRules {
     this.#events = events
   }
 
-  tell(unmet: Plan['unmet']): void {
+  tell({ unmet, untried }: Pick<Plan, 'unmet' | 'untried'>): void {
     const nowMs = this.#clock.nowMs()
     const known = new Map<string, Known>()
+    for (const modelName of untried) {
+      const before = this.#known.get(modelName)
+      if (before) known.set(modelName, before)
+    }
     for (const { modelName, missing, refusals } of unmet) {
-      const reasons = JSON.stringify([missing, refusals.map(lasting)])
+      const some = refusals.slice(0, MOST_TOLD_NODES)
+      const more = refusals.length - some.length
+      const reasons = JSON.stringify([missing, more, some.map(lasting)])
       const before = this.#known.get(modelName)
       const one = before?.reasons === reasons ? before : { reasons, sinceMs: nowMs, told: false }
       known.set(modelName, one)
       if (one.told || nowMs - one.sinceMs < PATIENCE_MS) continue
       one.told = true
-      const texts = refusals.map((refusal) => `${refusal.nodeName}: ${describeRefusal(refusal)}`)
+      const texts = some.map((refusal) => `${refusal.nodeName}: ${describeRefusal(refusal)}`)
+      if (more > 0) texts.push(`and ${more} more`)
       this.#events.unmet(modelName, missing, texts.join(', ') || 'there are no nodes')
     }
     this.#known = known

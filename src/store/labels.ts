@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Label, LabelSource } from '../core/nodes/labels.ts'
 import type { Sql } from './database.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 const labelRow = z.object({
   node_id: z.string(),
@@ -9,8 +10,10 @@ const labelRow = z.object({
   source: z.enum(['admin', 'worker', 'auto']),
 })
 
-export async function listLabels(sql: Sql): Promise<Map<string, Label[]>> {
-  const rows = labelRow.array().parse(await sql.query('select * from node_labels'))
+/** By node; of these nodes, when some are named. */
+export async function listLabels(sql: Sql, nodeIds?: Among): Promise<Map<string, Label[]>> {
+  const found = await queryAmong(sql, 'node_id', nodeIds, (where) => `select * from node_labels ${where}`)
+  const rows = labelRow.array().parse(found)
   return Map.groupBy(rows, (row) => row.node_id)
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { LearnedMemory } from '../core/types.ts'
 import type { Sql } from './database.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 /** Part of the key, so it cannot be null there. */
 const NO_VERSION = ''
@@ -25,11 +26,18 @@ const learnedRow = z
     learnedFrom: row.learned_from,
   }))
 
-/** Of models that there are; what is known of others waits for their return. */
-export async function listLearned(sql: Sql): Promise<LearnedMemory[]> {
-  const text = `select l.* from learned_memory l join models m on m.name = l.model_name and m.revision = l.revision
-    order by l.model_name, l.device_kind, l.engine_version`
-  return learnedRow.array().parse(await sql.query(text))
+/** Of models that there are, or only of these; what is known of others waits for their return. */
+export async function listLearned(sql: Sql, modelNames?: Among): Promise<LearnedMemory[]> {
+  const textOf = (where: string): string =>
+    `select l.* from learned_memory l join models m on m.name = l.model_name and m.revision = l.revision ${where}
+     order by l.model_name, l.device_kind, l.engine_version`
+  return learnedRow.array().parse(await queryAmong(sql, 'l.model_name', modelNames, textOf))
+}
+
+/** The models of which something was learned within this time. */
+export async function namesLearnedOf(sql: Sql, withinMs: number): Promise<string[]> {
+  const text = 'select distinct model_name from learned_memory where updated_at >= now_ms() - $1'
+  return (await sql.query<{ model_name: string }>(text, [withinMs])).map(({ model_name: name }) => name)
 }
 
 export async function saveLearned(tx: Sql, learned: LearnedMemory): Promise<void> {

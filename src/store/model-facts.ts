@@ -3,6 +3,7 @@ import { fromHeaderMessage, modelHeader, toHeaderMessage } from '../api/model-he
 import type { ModelFacts } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 const factsRow = z
   .object({
@@ -28,8 +29,10 @@ export interface StoredFacts extends ModelFacts {
   retryAtMs: number | null
 }
 
-export async function listFacts(sql: Sql): Promise<StoredFacts[]> {
-  return factsRow.array().parse(await sql.query('select * from model_facts order by model_name'))
+/** All of them, or only those of these models. */
+export async function listFacts(sql: Sql, modelNames?: Among): Promise<StoredFacts[]> {
+  const textOf = (where: string): string => `select * from model_facts ${where} order by model_name`
+  return factsRow.array().parse(await queryAmong(sql, 'model_name', modelNames, textOf))
 }
 
 export async function saveFacts(tx: Sql, facts: StoredFacts): Promise<void> {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Model } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 const modelRow = z
   .object({
@@ -27,8 +28,10 @@ export interface StoredModel extends Model {
   updatedMs: number
 }
 
-export async function listModels(sql: Sql): Promise<StoredModel[]> {
-  return modelRow.array().parse(await sql.query('select * from models order by name'))
+/** All of them, or only these. */
+export async function listModels(sql: Sql, names?: Among): Promise<StoredModel[]> {
+  const rows = await queryAmong(sql, 'name', names, (where) => `select * from models ${where} order by name`)
+  return modelRow.array().parse(rows)
 }
 
 export async function hasModels(tx: Sql): Promise<boolean> {

@@ -6,6 +6,7 @@ import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
 import type { Node } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { queryAmong, type Among } from './query-among.ts'
 import { listLabels } from './labels.ts'
 import { decisiveEngines, reportedEngines, sameForDecisions, toNodeEngines } from './node-engines.ts'
 
@@ -54,14 +55,11 @@ export interface StoredNode extends Node {
   lastHeartbeatMs: number | null
 }
 
-/** The nodes as decisions see them, or one of them: two queries, however many there are. */
-export async function listDecisiveNodes(sql: Sql, id?: string): Promise<StoredNode[]> {
+/** The nodes as decisions see them, or only these. */
+export async function listDecisiveNodes(sql: Sql, ids?: Among): Promise<StoredNode[]> {
   const columns = Object.keys(decisive).join(', ')
-  const rows =
-    id === undefined
-      ? await sql.query(`select ${columns} from nodes order by name`)
-      : await sql.query(`select ${columns} from nodes where id = $1`, [id])
-  const labels = await listLabels(sql)
+  const rows = await queryAmong(sql, 'id', ids, (where) => `select ${columns} from nodes ${where} order by name`)
+  const labels = await listLabels(sql, ids)
   return decisiveRow
     .array()
     .parse(rows)

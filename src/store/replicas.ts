@@ -7,6 +7,7 @@ import { retryDelayMs } from '../core/lifecycle/states.ts'
 import type { Replica, ReplicaState } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 /** With what the worker last said of its start and its end; decisions do not look at it. */
 export interface StoredReplica extends Replica {
@@ -70,8 +71,17 @@ const replicaRow = z
     createdMs: row.created_at,
   }))
 
-export async function listReplicas(sql: Sql): Promise<StoredReplica[]> {
-  return replicaRow.array().parse(await sql.query('select * from replicas order by model_name, node_id, replica_index'))
+/** All of them, or only those on these nodes. */
+export async function listReplicas(sql: Sql, nodeIds?: Among): Promise<StoredReplica[]> {
+  return replicaRow.array().parse(await queryAmong(sql, 'node_id', nodeIds, inOrder))
+}
+
+export async function listReplicasOfModels(sql: Sql, modelNames: Among): Promise<StoredReplica[]> {
+  return replicaRow.array().parse(await queryAmong(sql, 'model_name', modelNames, inOrder))
+}
+
+function inOrder(where: string): string {
+  return `select * from replicas ${where} order by model_name, node_id, replica_index`
 }
 
 export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<StoredReplica[]> {

@@ -13,10 +13,11 @@ export type Reservation = { ok: true } | { ok: false; why: 'slot taken' | 'node 
  * that want the last of either, one commits and the other sees it.
  */
 export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<Reservation> {
-  const [node] = await listDecisiveNodes(tx, replica.nodeId)
+  const [node] = await listDecisiveNodes(tx, [replica.nodeId])
   if (!node || replica.replicaIndex >= node.maxReplicasPerModel) return { ok: false, why: 'node gone' }
   const there = await listReplicasOfNode(tx, replica.nodeId)
-  const fleet = new Fleet([node], there, await listModels(tx))
+  const models = await listModels(tx, new Set(there.map(({ modelName }) => modelName)))
+  const fleet = new Fleet([node], there, models)
   const refusal = replica.claim && claimRefusal(fleet, node.id, replica.claim)
   if (refusal) return { ok: false, why: refusal }
   return (await insertReplica(tx, replica)) ? { ok: true } : { ok: false, why: 'slot taken' }

@@ -4,6 +4,7 @@ import { routePolicy } from '../api/route-policy.ts'
 import type { Rule } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { queryAmong, type Among } from './query-among.ts'
 
 const ruleRow = z.object({
   model_name: z.string(),
@@ -31,8 +32,10 @@ export interface Breaker {
   decision: RuleDecision | null
 }
 
-export async function listRules(sql: Sql): Promise<RuleRow[]> {
-  return ruleRow.array().parse(await sql.query('select * from rules order by model_name'))
+/** All of them, or only those of these models. */
+export async function listRules(sql: Sql, modelNames?: Among): Promise<RuleRow[]> {
+  const textOf = (where: string): string => `select * from rules ${where} order by model_name`
+  return ruleRow.array().parse(await queryAmong(sql, 'model_name', modelNames, textOf))
 }
 
 export async function findRule(sql: Sql, modelName: string): Promise<RuleRow | undefined> {

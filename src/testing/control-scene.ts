@@ -9,7 +9,9 @@ import { ensureDefaultToken } from '../control/api/tokens.ts'
 import { startEventFeed, type EventFeed } from '../control/event-feed.ts'
 import { controlEvents } from '../control/events.ts'
 import { takeHeartbeats, type HeartbeatOutcome } from '../control/heartbeats.ts'
-import { reconcileOnce, type TurnOutcome } from '../control/turn.ts'
+import type { KeptWorld } from '../control/kept-world.ts'
+import { OwnWrites } from '../control/own-writes.ts'
+import { reconcileOnce, type TurnContext, type TurnOutcome } from '../control/turn.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { formatAddress } from '../platform/address.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -60,6 +62,8 @@ export class ControlScene {
   readonly worker: ScriptedWorker
   /** When rules without room were last counted; cleared, the next turn counts, however soon it comes. */
   readonly ticks = new Map<string, number>()
+  readonly own = new OwnWrites()
+  #kept: KeptWorld | undefined
   readonly #end: () => Promise<void>
 
   private constructor(
@@ -147,13 +151,29 @@ export class ControlScene {
     who.seq += 1
     const heartbeat = aHeartbeat({ boot_id: who.bootId, seq: who.seq, replicas, ...facts })
     const events = controlEvents(silentLogger)
-    return (await takeHeartbeats(this.db, this.lease, events, [{ nodeId: who.nodeId, heartbeat }]))[0]
+    const batch = [{ nodeId: who.nodeId, heartbeat }]
+    const take = () => takeHeartbeats(this.db, this.lease, events, batch)
+    return (await this.own.during({ nodeIds: [who.nodeId] }, take))[0]
   }
 
   /** A turn of a leader that has listened since `sinceMs` and had a turn just now. */
   turn(lease = this.lease, sinceMs = 0, lastTurnMs = Date.now(), answering: string[] = []): Promise<TurnOutcome> {
+    return reconcileOnce(this.db, lease, this.#context(sinceMs, lastTurnMs, answering))
+  }
+
+  /** The same of one that goes on from what its last such turn left, and reads only what has changed. */
+  async keptTurn(): Promise<TurnOutcome> {
+    const mark = this.own.mark()
+    const context = { ...this.#context(0, Date.now(), []), kept: this.#kept, ownTouched: () => this.own.touched() }
+    const outcome = await reconcileOnce(this.db, this.lease, context)
+    this.#kept = outcome.kept
+    this.own.forget(mark)
+    return outcome
+  }
+
+  #context(sinceMs: number, lastTurnMs: number, answering: string[]): TurnContext {
     const hearing = { sinceMs, lastTurnMs }
-    return reconcileOnce(this.db, lease, {
+    return {
       limits: LIMITS,
       policy: 'spread',
       hearing,
@@ -161,7 +181,7 @@ export class ControlScene {
       wasFrozen: undefined,
       ticks: this.ticks,
       loadsOf: () => [],
-    })
+    }
   }
 
   async silentFor(ms: number, ...who: Applicant[]): Promise<void> {

@@ -48,7 +48,7 @@ async function obey(order: Order): Promise<'planned' | RaceEnd[] | 'ended'> {
 }
 
 async function plan({ modelName, nodeIds }: Race): Promise<Placement> {
-  const nodes = await Promise.all(nodeIds.map((id) => listDecisiveNodes(db, id)))
+  const nodes = await Promise.all(nodeIds.map((id) => listDecisiveNodes(db, [id])))
   const replicas = await Promise.all(nodeIds.map((id) => listReplicasOfNode(db, id)))
   const models = await listModels(db)
   const model = models.find(({ name }) => name === modelName)!

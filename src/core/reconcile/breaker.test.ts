@@ -2,14 +2,17 @@ import { expect, test } from 'vitest'
 import { aRule } from '../../testing/builders.ts'
 import type { Rule } from '../types.ts'
 import { moveBreakers } from './breaker.ts'
+import type { Plan } from './plan.ts'
 
 const unmet = (isBusy = false) => ({
   unmet: [{ modelName: 'm', missing: 1, refusals: [], advice: [], isBusy }],
+  untried: [],
 })
-const met = { unmet: [] }
+const met = { unmet: [], untried: [] }
+const untried = { unmet: [], untried: ['m'] }
 
 /** Passes one after the other, each so many milliseconds after the last; what was told, and the rule at the end. */
-function passes(plans: { unmet: ReturnType<typeof unmet>['unmet'] }[], everyMs = 3000, from: Partial<Rule> = {}) {
+function passes(plans: Pick<Plan, 'unmet' | 'untried'>[], everyMs = 3000, from: Partial<Rule> = {}) {
   const ticked = new Map<string, number>()
   const rule = aRule(from)
   let nowMs = 1_000_000
@@ -52,6 +55,12 @@ test('room ends it at once, and that is told if it was told before', () => {
 
 test('a wait for replicas that are busy is no want of room', () => {
   expect(passes([unmet(true), unmet(true), unmet(true)]).rule.unsatisfiableTicks).toBe(0)
+})
+
+test('a pass that did not look for room counts neither way', () => {
+  const { rule, told } = passes([unmet(), untried, untried, unmet(), untried])
+  expect({ ticks: rule.unsatisfiableTicks, told }).toEqual({ ticks: 2, told: [] })
+  expect(passes([unmet(), unmet(), unmet(), untried, untried]).told).toEqual(['unsatisfiable'])
 })
 
 test('a rule that lacks nothing is left alone', () => {

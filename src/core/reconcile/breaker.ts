@@ -23,12 +23,15 @@ export interface BreakerMove {
  */
 export function moveBreakers(
   rules: readonly Rule[],
-  plan: Pick<Plan, 'unmet'>,
+  plan: Pick<Plan, 'unmet' | 'untried'>,
   nowMs: number,
   tickedMs: ReadonlyMap<string, number>,
 ): BreakerMove[] {
   const unmet = new Set(plan.unmet.filter(({ isBusy }) => !isBusy).map(({ modelName }) => modelName))
+  const untried = new Set(plan.untried)
   return rules.flatMap(({ modelName, unsatisfiableTicks: ticks, unsatisfiableUntilMs: untilMs }): BreakerMove[] => {
+    // A pass that did not look for room says neither that there is none nor that there is.
+    if (untried.has(modelName)) return []
     if (!unmet.has(modelName)) {
       if (ticks === 0 && untilMs === null) return []
       return [{ modelName, untilMs: null, ticks: 0, news: untilMs === null ? undefined : 'satisfiable' }]

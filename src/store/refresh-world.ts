@@ -1,0 +1,91 @@
+import { lossAcceptedMs } from './cluster-facts.ts'
+import type { Sql } from './database.ts'
+import { listDemands } from './demands.ts'
+import { listLearned, namesLearnedOf } from './learned-memory.ts'
+import { listFacts } from './model-facts.ts'
+import { listModels } from './models.ts'
+import { listDecisiveNodes } from './nodes.ts'
+import { listReplicas, listReplicasOfModels, type StoredReplica } from './replicas.ts'
+import { listRules, toRule } from './rules.ts'
+import type { StoredWorld } from './world.ts'
+
+/** Nodes and models about which rows may differ: all that belongs to them is read again. */
+export interface Touched {
+  nodeIds: ReadonlySet<string>
+  modelNames: ReadonlySet<string>
+}
+
+/** Longer than any transaction takes, so that none is missed that wrote its time before it was committed. */
+const LEARNED_WITHIN_MS = 60_000
+
+/**
+ * The world again, of which only what is named may have changed. Rows of the rest are the same objects as before, by which
+ * `reconcile` knows them. Costs as much as has changed; what is not named and has changed all the same is not seen.
+ */
+export async function refreshWorld(
+  tx: Sql,
+  before: StoredWorld,
+  { nodeIds, modelNames }: Touched,
+): Promise<StoredWorld> {
+  const [now] = await tx.query<{ now: number }>('select now_ms() as now')
+  // A heartbeat writes what it teaches without naming the models.
+  const learned = new Set([...modelNames, ...(await namesLearnedOf(tx, LEARNED_WITHIN_MS))])
+  const isTouched = ({ modelName }: { modelName: string }): boolean => modelNames.has(modelName)
+  return {
+    nowMs: now!.now,
+    nodes: replaceRows(before.nodes, ({ id }) => nodeIds.has(id), await listDecisiveNodes(tx, nodeIds), byName),
+    models: replaceRows(before.models, ({ name }) => modelNames.has(name), await listModels(tx, modelNames), byName),
+    rules: replaceRows(before.rules, isTouched, (await listRules(tx, modelNames)).map(toRule), byModel),
+    replicas: await refreshReplicas(tx, before.replicas, { nodeIds, modelNames }),
+    demands: await listDemands(tx),
+    facts: replaceRows(before.facts, isTouched, await listFacts(tx, modelNames), byModel),
+    learned: replaceRows(before.learned, (one) => learned.has(one.modelName), await listLearned(tx, learned), byModel),
+    lossAcceptedMs: await lossAcceptedMs(tx),
+  }
+}
+
+async function refreshReplicas(tx: Sql, before: StoredReplica[], { nodeIds, modelNames }: Touched) {
+  const onNodes = await listReplicas(tx, nodeIds)
+  const ofModels = await listReplicasOfModels(tx, modelNames)
+  const now = [...onNodes, ...ofModels.filter(({ nodeId }) => !nodeIds.has(nodeId))]
+  const isTouched = ({ nodeId, modelName }: StoredReplica): boolean => nodeIds.has(nodeId) || modelNames.has(modelName)
+  return replaceRows(before, isTouched, now, bySlot)
+}
+
+/**
+ * Those that are touched make way for what there is now, in their place if the list is in this order. PostgreSQL may order
+ * text otherwise: then they come elsewhere, which nobody minds.
+ */
+function replaceRows<T>(
+  before: readonly T[],
+  isTouched: (row: T) => boolean,
+  now: readonly T[],
+  order: (a: T, b: T) => number,
+): T[] {
+  const kept = before.filter((row) => !isTouched(row))
+  if (now.length === 0) return kept
+  const merged: T[] = []
+  let at = 0
+  for (const row of now.toSorted(order)) {
+    while (at < kept.length && order(kept[at]!, row) < 0) merged.push(kept[at++]!)
+    merged.push(row)
+  }
+  while (at < kept.length) merged.push(kept[at++]!)
+  return merged
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return compare(a.name, b.name)
+}
+
+function byModel(a: { modelName: string }, b: { modelName: string }): number {
+  return compare(a.modelName, b.modelName)
+}
+
+function bySlot(a: StoredReplica, b: StoredReplica): number {
+  return compare(a.modelName, b.modelName) || compare(a.nodeId, b.nodeId) || a.replicaIndex - b.replicaIndex
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1
+}
