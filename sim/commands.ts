@@ -26,9 +26,7 @@ export class SimCommands {
 
   send(world: StoredWorld, lease: HeldLease): void {
     const online = new Set(world.nodes.filter((node) => node.liveness === 'online').map((node) => node.id))
-    for (const replica of nextStarts(world.replicas)) {
-      if (online.has(replica.nodeId)) this.#start(world, replica, lease)
-    }
+    for (const replica of nextStarts(world.replicas, world.nodes)) this.#start(world, replica, lease)
     for (const replica of world.replicas) {
       if (online.has(replica.nodeId) && isEnding(replica.state)) this.stop(replica.nodeId, replica)
     }

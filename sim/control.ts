@@ -1,12 +1,13 @@
 import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
 import { endingState } from '../src/core/lifecycle/states.ts'
 import type { LoadStatus } from '../src/api/load-status.ts'
+import { Memory } from '../src/core/reconcile/memory.ts'
 import type { Step } from '../src/core/reconcile/plan.ts'
 import type { HeldLease } from '../src/store/leases.ts'
 import type { StoredWorld } from '../src/store/world.ts'
 import { SimCommands } from './commands.ts'
 import type { Ground } from './ground.ts'
-import { LEASE_TTL_MS, STORE_DELAY_MS, TURN_PERIOD_MS } from './limits.ts'
+import { LEASE_TTL_MS, MOST_REFUSALS, STORE_DELAY_MS, TURN_PERIOD_MS, WHOLE_EVERY_MS } from './limits.ts'
 import { SimLoop } from './loop.ts'
 import { misread, type Parts } from './parts.ts'
 import { takeHeartbeat } from './take-heartbeat.ts'
@@ -23,6 +24,9 @@ interface Leading {
   feed: ReturnType<Parts['newFeed']>
   listeningSinceMs: number
   lastTurnMs: number
+  /** Made anew now and then, as src/control/kept-world.ts does when it reads everything. */
+  memory: Memory
+  memorySinceMs: number
   /** After the last turn; undefined before the first. */
   world?: StoredWorld
 }
@@ -119,7 +123,9 @@ export class SimControl {
     if (before?.lease.epoch === lease.epoch) return before
     counts.leaders += 1
     trace.add(this.owner, `leads, epoch ${lease.epoch}`)
-    return { lease, feed: parts.newFeed(), listeningSinceMs: nowMs, lastTurnMs: nowMs }
+    const memory = new Memory({ mostRefusals: MOST_REFUSALS })
+    const since = { listeningSinceMs: nowMs, lastTurnMs: nowMs, memorySinceMs: nowMs }
+    return { lease, feed: parts.newFeed(), memory, ...since }
   }
 
   /** As src/control/turn.ts: one transaction, and only while the lease is ours. */
@@ -139,8 +145,11 @@ export class SimControl {
     for (const { name, liveness } of store.nodes.judgeLiveness(leading.listeningSinceMs)) {
       trace.add(this.owner, `${name} is ${liveness}`)
     }
-    const world = store.loadWorld()
-    const plan = parts.reconcile(misread(world, parts.broken), policy)
+    const world = { ...store.loadWorld(), heardSinceMs: leading.listeningSinceMs }
+    if (nowMs - leading.memorySinceMs >= WHOLE_EVERY_MS) {
+      Object.assign(leading, { memory: new Memory({ mostRefusals: MOST_REFUSALS }), memorySinceMs: nowMs })
+    }
+    const plan = parts.reconcile(misread(world, parts.broken), policy, leading.memory)
     const problems = parts.checkPlan(world, plan)
     happened.planProblems.push(...problems)
     if (problems.length > 0) return false

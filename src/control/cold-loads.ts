@@ -1,6 +1,7 @@
 import type { MessageOf } from '../api/bus/subjects.ts'
 import type { LoadStatus } from '../api/load-status.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
+import type { Plan } from '../core/reconcile/plan.ts'
 import type { Database } from '../store/database.ts'
 import { saveDemand } from '../store/demands.ts'
 import type { StoredWorld } from '../store/world.ts'
@@ -31,13 +32,14 @@ export class ColdLoads {
   async want(
     { model_name: name, wanted_ms: wantedMs }: MessageOf<'modelWanted'>,
     world: StoredWorld,
+    plan?: Plan,
   ): Promise<LoadStatus> {
     const demand = world.demands.find(({ modelName }) => modelName === name)
     const { nowMs } = world
     // Answered as if it were written already: what comes of it need not be asked for again.
     const wanted = demand ?? { modelName: name, sinceMs: nowMs, wantedUntilMs: nowMs + wantedMs }
     const asWanted = demand ? world : { ...world, demands: [...world.demands, wanted] }
-    const status = loadStatusOf(asWanted, name, this.#deps.policy)
+    const status = loadStatusOf(asWanted, name, this.#deps.policy, demand && plan)
     if (status.state === 'ready' || status.state === 'unknown') return status
     const lastsMs = demand ? demand.wantedUntilMs - world.nowMs : 0
     if (lastsMs < wantedMs - LONGER_MS || lastsMs <= 0) await this.#save(name, wantedMs)

@@ -36,8 +36,8 @@ export class Commands {
 
   send(world: StoredWorld, lease: HeldLease): void {
     const online = new Set(world.nodes.filter((node) => node.liveness === 'online').map((node) => node.id))
-    for (const replica of nextStarts(world.replicas)) {
-      if (online.has(replica.nodeId)) this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
+    for (const replica of nextStarts(world.replicas, world.nodes)) {
+      this.#once(`start ${replica.id}`, () => this.#start(world, replica, lease))
     }
     for (const replica of world.replicas) {
       if (online.has(replica.nodeId) && isEnding(replica.state)) this.stop(replica.nodeId, replica)

@@ -1,4 +1,5 @@
 import { Memory } from '../core/reconcile/memory.ts'
+import { MOST_REFUSALS } from '../core/reconcile/searches.ts'
 import type { Sql } from '../store/database.ts'
 import { listEvents, newestEventId } from '../store/events.ts'
 import { refreshWorld, type Touched } from '../store/refresh-world.ts'
@@ -20,8 +21,6 @@ const WHOLE_EVERY_MS = 30_000
 const MOST_EVENTS = 500
 const MOST_SHARE = 0.25
 const FEW_NODES = 50
-/** Of nodes, in one pass: 0.6 s, and the lease lasts ten. */
-const MOST_REFUSALS = 200_000
 
 /**
  * The world as it is now. Every change that others make is an event, numbered without gaps in the order of commit, with the

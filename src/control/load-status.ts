@@ -3,7 +3,9 @@ import { replicaKey } from '../core/lib/replica-key.ts'
 import { mismatchOf } from '../core/placement/selector.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
+import { Memory } from '../core/reconcile/memory.ts'
 import { reconcile } from '../core/reconcile/reconcile.ts'
+import { MOST_REFUSALS } from '../core/reconcile/searches.ts'
 import { routableReplicas } from '../core/routing/table.ts'
 import type { Model, Replica } from '../core/types.ts'
 import type { StoredReplica } from '../store/replicas.ts'
@@ -13,8 +15,11 @@ import { loadingOf, waitingFor } from './loading.ts'
 import { isOnTheWay } from '../core/lifecycle/states.ts'
 import { summarise } from './refusal-summary.ts'
 
-/** How far a model is on its way to a ready replica, and what keeps it. What comes next is what the next turn will do. Pure. */
-export function loadStatusOf(world: StoredWorld, modelName: string, policy: PlacePolicy): LoadStatus {
+/**
+ * How far a model is on its way to a ready replica, and what keeps it. What comes next is what the next turn will do: `plan`,
+ * when the last turn knew already that it is wanted, and else worked out. Pure.
+ */
+export function loadStatusOf(world: StoredWorld, modelName: string, policy: PlacePolicy, plan?: Plan): LoadStatus {
   const model = world.models.find(({ name }) => name === modelName)
   if (!model) return { ...nothing, state: 'unknown', reason: `There is no model "${modelName}".` }
   const mine = world.replicas.filter((one) => one.modelName === modelName && one.revision === model.revision)
@@ -27,7 +32,8 @@ export function loadStatusOf(world: StoredWorld, modelName: string, policy: Plac
     mine.filter((one) => isOnTheWay(one.state) && willServe(world, one)),
   )
   if (loading) return { ...nothing, state: 'loading', loading }
-  return unplaced(world, model, mine, reconcile(world, policy))
+  const memory = new Memory({ mostRefusals: MOST_REFUSALS })
+  return unplaced(world, model, mine, plan ?? reconcile(world, policy, memory))
 }
 
 const nothing = { loading: null, reason: null, next_attempt_at: null } as const satisfies Partial<LoadStatus>
@@ -54,6 +60,8 @@ function unplaced(world: StoredWorld, { name }: Model, mine: readonly StoredRepl
   if (next?.kind === 'reserve') return wait(`${told}It is placed on ${nodeName(world, next.nodeId)} now.`)
   const room = plan.waiting.find((one) => one.modelName === name)
   if (room) return wait(`${told}${describeWait(world, room.waitsFor)}`)
+
+  if (plan.untried.includes(name)) return wait(`${told}Very many models wait for room: its turn to be placed comes.`)
 
   const remembered = failed.filter(({ id }) => !forgotten.has(id))
   const unmet = plan.unmet.find((one) => one.modelName === name)

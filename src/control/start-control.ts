@@ -236,7 +236,10 @@ export function startControl({
   bus.subscribe('gatewayLoad', (load) => loads.hear(load, clock.nowMs()))
   bus.subscribe('wake', () => loop.wake())
   const cold = new ColdLoads({ db, policy, onChange: () => loop.wake() })
-  bus.respond('modelWanted', async (wanted) => leading?.after && cold.want(wanted, leading.after.world))
+  bus.respond('modelWanted', async (wanted) => {
+    const after = leading?.after
+    return after && cold.want(wanted, after.world, after.plan)
+  })
   bus.respond('routingSnapshot', async ({ part }) => leading?.feed.snapshot(part))
   bus.onReconnect(() => {
     if (leading) leading.hearing = undefined

@@ -76,7 +76,7 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
     const own = withNodes(context.ownTouched?.(), silent)
     const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs)
-    const world = { ...now.world, loads: context.loadsOf(now.world) }
+    const world = { ...now.world, loads: context.loadsOf(now.world), heardSinceMs: hearing.sinceMs }
     const plan = reconcile(world, context.policy, now.memory)
     const problems = checkPlan(world, plan)
     if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)

@@ -269,4 +269,6 @@ export interface World {
   loads?: readonly ModelLoad[]
   /** Nodes that had gone by then are gone for good, however many they were: an admin has said so. */
   lossAcceptedMs?: number | null
+  /** Since when who decides has heard heartbeats without a break; absent when that is long ago. */
+  heardSinceMs?: number
 }

@@ -31,15 +31,26 @@ export async function refreshWorld(
   // A heartbeat writes what it teaches without naming the models.
   const learned = new Set([...modelNames, ...(await namesLearnedOf(tx, LEARNED_WITHIN_MS))])
   const isTouched = ({ modelName }: { modelName: string }): boolean => modelNames.has(modelName)
-  return {
-    nowMs: now!.now,
-    nodes: replaceRows(before.nodes, ({ id }) => nodeIds.has(id), await listDecisiveNodes(tx, nodeIds), byName),
+  const nodes = async (): Promise<StoredWorld['nodes']> =>
+    replaceRows(before.nodes, ({ id }) => nodeIds.has(id), await listDecisiveNodes(tx, nodeIds), byName)
+  const ofModels = async (): Promise<Pick<StoredWorld, 'models' | 'rules' | 'facts'>> => ({
     models: replaceRows(before.models, ({ name }) => modelNames.has(name), await listModels(tx, modelNames), byName),
-    rules: replaceRows(before.rules, isTouched, (await listRules(tx, modelNames)).map(toRule), byModel),
-    replicas: await refreshReplicas(tx, before.replicas, { nodeIds, modelNames }),
-    demands: await listDemands(tx),
+    rules: replaceRows([...before.rules], isTouched, (await listRules(tx, modelNames)).map(toRule), byModel),
     facts: replaceRows(before.facts, isTouched, await listFacts(tx, modelNames), byModel),
-    learned: replaceRows(before.learned, (one) => learned.has(one.modelName), await listLearned(tx, learned), byModel),
+  })
+  const isLearned = ({ modelName }: { modelName: string }): boolean => learned.has(modelName)
+  return {
+    ...before,
+    nowMs: now!.now,
+    ...(nodeIds.size > 0 && { nodes: await nodes() }),
+    ...(modelNames.size > 0 && (await ofModels())),
+    ...(nodeIds.size + modelNames.size > 0 && {
+      replicas: await refreshReplicas(tx, before.replicas, { nodeIds, modelNames }),
+    }),
+    ...(learned.size > 0 && {
+      learned: replaceRows([...before.learned], isLearned, await listLearned(tx, learned), byModel),
+    }),
+    demands: await listDemands(tx),
     lossAcceptedMs: await lossAcceptedMs(tx),
   }
 }
@@ -53,25 +64,27 @@ async function refreshReplicas(tx: Sql, before: StoredReplica[], { nodeIds, mode
 }
 
 /**
- * Those that are touched make way for what there is now, in their place if the list is in this order. PostgreSQL may order
- * text otherwise: then they come elsewhere, which nobody minds.
+ * Those that are touched make way for what there is now, each put where it belongs in this order. PostgreSQL may order text
+ * otherwise: then they come elsewhere, which nobody minds.
  */
 function replaceRows<T>(
-  before: readonly T[],
+  before: T[],
   isTouched: (row: T) => boolean,
   now: readonly T[],
   order: (a: T, b: T) => number,
 ): T[] {
-  const kept = before.filter((row) => !isTouched(row))
-  if (now.length === 0) return kept
-  const merged: T[] = []
-  let at = 0
-  for (const row of now.toSorted(order)) {
-    while (at < kept.length && order(kept[at]!, row) < 0) merged.push(kept[at++]!)
-    merged.push(row)
+  const rows = before.filter((row) => !isTouched(row))
+  for (const row of now) {
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (order(rows[middle]!, row) < 0) low = middle + 1
+      else high = middle
+    }
+    rows.splice(low, 0, row)
   }
-  while (at < kept.length) merged.push(kept[at++]!)
-  return merged
+  return rows
 }
 
 function byName(a: { name: string }, b: { name: string }): number {

@@ -5,6 +5,9 @@ const TOGETHER_MS = 60_000
 /** One lost node is a lost node, however small the cluster. */
 const LEAST = 2
 
+/** When a network is mended its nodes are heard one after the other: three heartbeats, as for their liveness. */
+const RETURN_MS = 15_000
+
 /**
  * The nodes of a mass disappearance: more than half of the approved backend nodes are gone and went within a minute of
  * each other. That is a broken network or bus far more often than that many broken machines, and replacing all their
@@ -12,14 +15,47 @@ const LEAST = 2
  * they had gone, that they are not to be waited for.
  */
 export function massLoss(nodes: readonly Node[], acceptedMs: number | null = null): Node[] {
-  const members = nodes.filter((node) => node.approved && node.nodeType === 'backend' && !node.saidGoodbye)
-  const gone = members
-    .filter((node) => node.liveness === 'offline' && node.isHeard && node.livenessSinceMs > (acceptedMs ?? -Infinity))
-    .toSorted((a, b) => a.livenessSinceMs - b.livenessSinceMs)
+  const members = membersOf(nodes)
+  const gone = goneOf(members, acceptedMs).toSorted((a, b) => a.livenessSinceMs - b.livenessSinceMs)
   let most: Node[] = []
   for (const [i, first] of gone.entries()) {
     const together = gone.slice(i).filter((node) => node.livenessSinceMs - first.livenessSinceMs <= TOGETHER_MS)
     if (together.length > most.length) most = together
   }
   return most.length >= LEAST && most.length > members.length / 2 ? most : []
+}
+
+export interface Listening {
+  nowMs: number
+  /** Since when the leader has heard heartbeats without a break; undefined when that is long ago. */
+  heardSinceMs?: number | undefined
+  lossAcceptedMs?: number | null | undefined
+}
+
+/**
+ * Nodes that may be about to come back from a mass disappearance that others have just come back from: the first heartbeat
+ * ends it, and theirs need a few seconds more, counted from when somebody listens. They are not given up yet.
+ */
+export function stragglers(nodes: readonly Node[], { nowMs, heardSinceMs = 0, lossAcceptedMs }: Listening): Node[] {
+  const members = membersOf(nodes)
+  const gone = goneOf(members, lossAcceptedMs ?? null)
+  if (gone.length === 0) return []
+  const returned = members.filter(
+    ({ liveness, livenessSinceMs }) =>
+      liveness !== 'offline' && Math.max(livenessSinceMs, heardSinceMs) + RETURN_MS > nowMs,
+  )
+  const lastMs = Math.max(...returned.map(({ livenessSinceMs }) => livenessSinceMs))
+  const late = gone.filter(({ livenessSinceMs }) => livenessSinceMs < lastMs)
+  return late.length + returned.length > members.length / 2 ? late : []
+}
+
+function membersOf(nodes: readonly Node[]): Node[] {
+  return nodes.filter((node) => node.approved && node.nodeType === 'backend' && !node.saidGoodbye)
+}
+
+function goneOf(members: readonly Node[], acceptedMs: number | null): Node[] {
+  return members.filter(
+    ({ liveness, isHeard, livenessSinceMs }) =>
+      liveness === 'offline' && isHeard && livenessSinceMs > (acceptedMs ?? -Infinity),
+  )
 }

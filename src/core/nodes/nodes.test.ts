@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { aNode } from '../../testing/builders.ts'
 import { budgetBytes, parseBudget } from './budget.ts'
 import { effectiveLabels, labelProblem, parseLabels, SLOTS_LABEL } from './labels.ts'
-import { massLoss } from './mass-loss.ts'
+import { massLoss, stragglers } from './mass-loss.ts'
 import { statusOf } from './status.ts'
 
 const GIB = 2 ** 30
@@ -115,6 +115,38 @@ describe('a mass loss', () => {
     expect(massLoss(nodes(3, 4, (i) => i * 100_000))).toEqual([])
     expect(massLoss(nodes(3, 4).map((node) => ({ ...node, saidGoodbye: true })))).toEqual([])
     expect(massLoss(nodes(3, 4).map((node) => ({ ...node, approved: false })))).toEqual([])
+  })
+
+  describe('that one heartbeat ends', () => {
+    const aLoss = (backMs: number) => [
+      aNode({ id: 'a', liveness: 'offline', livenessSinceMs: 1000 }),
+      aNode({ id: 'b', liveness: 'online', livenessSinceMs: backMs }),
+      aNode({ id: 'c', liveness: 'online', livenessSinceMs: 0 }),
+    ]
+    const late = (backMs: number, listening: Parameters<typeof stragglers>[1]): string[] =>
+      stragglers(aLoss(backMs), listening).map(({ id }) => id)
+
+    test('leaves the others some seconds to be heard as well', () => {
+      expect(massLoss(aLoss(100_000))).toEqual([])
+      expect(late(100_000, { nowMs: 100_001 })).toEqual(['a'])
+      expect(late(100_000, { nowMs: 114_999 })).toEqual(['a'])
+      expect(late(100_000, { nowMs: 115_000 })).toEqual([])
+    })
+
+    test('from when somebody listens', () => {
+      expect(late(100_000, { nowMs: 130_000, heardSinceMs: 120_000 })).toEqual(['a'])
+      expect(late(100_000, { nowMs: 136_000, heardSinceMs: 120_000 })).toEqual([])
+    })
+
+    test('but not one that went after those that are there came, nor one that an admin has given up', () => {
+      expect(late(500, { nowMs: 1001 })).toEqual([])
+      expect(late(100_000, { nowMs: 100_001, lossAcceptedMs: 2000 })).toEqual([])
+    })
+
+    test('nor one that was lost alone: a node that comes back elsewhere says nothing of it', () => {
+      const others = ['d', 'e'].map((id) => aNode({ id, liveness: 'online', livenessSinceMs: 0 }))
+      expect(stragglers([...aLoss(100_000), ...others], { nowMs: 100_001 })).toEqual([])
+    })
   })
 
   test('nodes that join together and have not been heard yet are not lost', () => {

@@ -1,4 +1,4 @@
-import { massLoss } from '../nodes/mass-loss.ts'
+import { massLoss, stragglers } from '../nodes/mass-loss.ts'
 import { evictables } from '../placement/eviction.ts'
 import type { Fleet } from '../placement/fleet.ts'
 import type { PlacePolicy } from '../placement/types.ts'
@@ -61,8 +61,9 @@ export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: 
 }
 
 /** Nodes that are gone, and nobody waits for them. */
-function givenUpIn({ nodes }: World, frozen: readonly Node[]): Set<string> {
-  const waited = new Set(frozen)
+function givenUpIn(world: World, frozen: readonly Node[]): Set<string> {
+  const { nodes } = world
+  const waited = new Set([...frozen, ...stragglers(nodes, world)])
   const ids = new Set<string>()
   for (const node of nodes) if (node.liveness === 'offline' && !waited.has(node)) ids.add(node.id)
   return ids
