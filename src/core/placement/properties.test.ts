@@ -109,6 +109,21 @@ test('if any node can take it as things are, one is found; and none is found tha
   )
 })
 
+test('who asks only where to gets the same answer', () => {
+  fc.assert(
+    fc.property(arbitraryScene, (scene) => {
+      const { need, nodes, replicas, models, policy, evictable } = scene
+      const options = { policy, evictable, isBrief: true }
+      const { refusals, ...brief } = place(need, new Fleet(nodes, replicas, models), options)
+      const { refusals: all, ...full } = decide(scene)
+      expect(brief).toEqual(full)
+      expect(all).toEqual(expect.arrayContaining([...refusals]))
+      if (!brief.ok || brief.victims.length + brief.waitsFor.length > 0) expect(refusals).toEqual(all)
+    }),
+    runs,
+  )
+})
+
 test('what is placed at once can be claimed, and its slot is free', () => {
   fc.assert(
     fc.property(arbitraryScene, (scene) => {

@@ -69,7 +69,8 @@ describe('a pass that may collect only so many refusals', () => {
     const roomy = { ...world, nodes: [{ ...first!, totalRam: 2 ** 33, availableRam: 2 ** 33 }, ...others] }
     const started = new Set<string>()
     for (let i = 0; i < 5; i += 1) {
-      for (const step of reconcile(roomy, 'spread', memory).steps) if (step.kind === 'reserve') started.add(step.modelName)
+      for (const step of reconcile(roomy, 'spread', memory).steps)
+        if (step.kind === 'reserve') started.add(step.modelName)
     }
     expect(started.size).toBe(10)
   })

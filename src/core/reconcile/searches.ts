@@ -20,8 +20,8 @@ export interface Seeker {
 export class Searches {
   readonly #most: number
   #left = 0
-  /** In which pass each was last refused; 0 for one that was passed over before it ever was. */
-  #refusedIn = new Map<string, number>()
+  /** Of those that were refused or passed over, in which pass each was last tried; 0 for never. */
+  #triedIn = new Map<string, number>()
   #pass = 0
   #skipped = new Set<string>()
   #known = new Map<string, { refused: Refused; version: number }>()
@@ -35,17 +35,17 @@ export class Searches {
     this.#pass += 1
     this.#left = this.#most
     this.#known.clear()
-    const before = this.#refusedIn
-    this.#refusedIn = new Map()
+    const before = this.#triedIn
+    this.#triedIn = new Map()
     for (const { modelName } of seekers) {
       const pass = before.get(modelName)
-      if (pass !== undefined) this.#refusedIn.set(modelName, pass)
+      if (pass !== undefined) this.#triedIn.set(modelName, pass)
     }
     const most = Math.max(1, Math.floor(this.#most / Math.max(1, nodeCount)))
-    const again = seekers.filter(({ modelName }) => this.#refusedIn.has(modelName))
+    const again = seekers.filter(({ modelName }) => this.#triedIn.has(modelName))
     this.#skipped = new Set()
     if (again.length <= most) return
-    const byTurn = again.toSorted((a, b) => this.#refusedIn.get(a.modelName)! - this.#refusedIn.get(b.modelName)!)
+    const byTurn = again.toSorted((a, b) => this.#triedIn.get(a.modelName)! - this.#triedIn.get(b.modelName)!)
     const wanted = byTurn.filter(({ isWanted }) => isWanted).slice(0, Math.ceil(most / 2))
     const inTurn = [...new Set([...wanted, ...byTurn])]
     for (const { modelName } of inTurn.slice(most)) this.#skipped.add(modelName)
@@ -53,8 +53,11 @@ export class Searches {
 
   /** False when it is not its turn, or enough have been refused: it is not known then whether there is room. */
   mayTry(modelName: string): boolean {
-    if (this.#left > 0 && !this.#skipped.has(modelName)) return true
-    if (!this.#refusedIn.has(modelName)) this.#refusedIn.set(modelName, 0)
+    if (this.#left > 0 && !this.#skipped.has(modelName)) {
+      if (this.#triedIn.has(modelName)) this.#triedIn.set(modelName, this.#pass)
+      return true
+    }
+    if (!this.#triedIn.has(modelName)) this.#triedIn.set(modelName, 0)
     return false
   }
 
@@ -65,7 +68,7 @@ export class Searches {
   }
 
   refuse(modelName: string, refused: Refused, shape: string | undefined, version: number): void {
-    this.#refusedIn.set(modelName, this.#pass)
+    this.#triedIn.set(modelName, this.#pass)
     if (this.knownFor(shape, version) === refused) return
     this.#left -= Math.max(1, refused.refusals.length)
     if (shape !== undefined) this.#known.set(shape, { refused, version })
