@@ -3,7 +3,7 @@ import { ConnectionPool } from '../../src/platform/connection-pool.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { parseJson, readBody, startHttpServer } from '../../src/platform/http.ts'
 import { silentLogger } from '../../src/platform/log.ts'
-import { forward } from '../../src/platform/proxy.ts'
+import { forwarded } from '../../src/testing/forwarded.ts'
 import { answerMemory } from '../worker/memory.ts'
 import { begin, connectTo, createTables, end, pick } from './database.ts'
 
@@ -27,7 +27,7 @@ const server = await startHttpServer({
     if (!picked) throw new AppError('model_not_ready', 'There is no replica.')
     await begin(sql, picked)
     const headers = { host: picked.address }
-    await forward(request, response, { ...hostAndPort(picked.address)!, path: request.url!, headers, pool }, body)
+    await forwarded(request, response, { ...hostAndPort(picked.address)!, path: request.url!, headers, pool }, body)
     await end(sql, picked)
   },
 })

@@ -3,23 +3,21 @@ import { NobodyListensError, type Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
-import { goneSignal } from '../platform/gone-signal.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
-import { apiStyle, sendApiError } from './api-errors.ts'
+import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
 import type { Caller } from './guard.ts'
-import { KEPT_FOR_MS, KeepAlive, wantsKeepAlive } from './keep-alive.ts'
+import { infer, type InferDeps } from './infer.ts'
 import { Liveness } from './liveness.ts'
-import { answerModels, findModel, isModelsPath } from './models-api.ts'
+import { answerModels, isModelsPath } from './models-api.ts'
 import { probe } from './probe.ts'
-import { readRequest, type ReadLimits } from './read-request.ts'
-import { refuseDots } from './refuse-dots.ts'
+import type { ReadLimits } from './read-request.ts'
 import type { LiveTable } from './routing-table.ts'
-import { serve, type ServeDeps } from './serve.ts'
-import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
+import type { ServeDeps } from './serve.ts'
+import type { ReadyDeps } from './serve-when-ready.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -42,7 +40,7 @@ export interface InferenceDeps {
 }
 
 export interface InferenceApi {
-  (request: HttpRequest, response: HttpResponse, caller: Caller): Promise<void>
+  (request: HttpRequest, response: HttpResponse, caller: Caller): void
   readonly decisions: Pick<Decisions, 'find'>
   /** Calls for every request that has ended. */
   onEnded(listener: (decision: Decision) => void): void
@@ -70,55 +68,20 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   let onEnded: (decision: Decision) => void = () => {}
   const serveDeps: ServeDeps = { table, liveness, pool, clock, log, exposeNode }
 
-  const handler = async (request: HttpRequest, response: HttpResponse, caller: Caller): Promise<void> => {
+  const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
+
+  const handler = (request: HttpRequest, response: HttpResponse, caller: Caller): void => {
     const requestId = requestIdOf(request)
     const path = pathOf(request)
-    if (request.method === 'POST' && !isModelsPath(path)) return infer(request, response, caller, path, requestId)
+    if (request.method === 'POST' && !isModelsPath(path)) {
+      return infer(inferDeps, { request, response, caller, path, requestId, onEnded })
+    }
     response.setHeader('x-request-id', requestId)
     try {
       if (!isModelsPath(path)) throw new AppError('not_found', `There is nothing to ${request.method} at ${path}.`)
       answerModels(table, request, response, path, caller)
     } catch (thrown) {
       sendApiError(request, response, toAppError(thrown))
-    }
-  }
-
-  const infer = async (
-    request: HttpRequest,
-    response: HttpResponse,
-    caller: Caller,
-    path: string,
-    requestId: string,
-  ): Promise<void> => {
-    const nowMs = clock.nowMs()
-    const decision = newDecision(requestId, path, caller, nowMs, decisions.isSampled(nowMs))
-    const gone = goneSignal(request.socket)
-    const style = apiStyle(path)
-    let keepAlive: KeepAlive | undefined
-    try {
-      refuseDots(path)
-      const { body, model, sessionKey, isStream } = await readRequest(request, deps.limits)
-      decision.model = model
-      decision.policy = findModel(table, model, caller).routePolicy
-      if (wantsKeepAlive(request, isStream)) keepAlive = new KeepAlive(response, clock, { model, requestId })
-      const patience = keepAlive && { budgetMs: KEPT_FOR_MS, onStatus: keepAlive.tell }
-      const ask = { model, caller, gone, waits: decision, ...patience }
-      await serveWhenReady(readyDeps, ask, () => {
-        keepAlive?.stop()
-        return serve(serveDeps, { request, response, body, model, sessionKey, style, gone, decision })
-      })
-    } catch (thrown) {
-      const error = toAppError(thrown)
-      const isGone = gone.aborted || error.code === 'client_gone'
-      decision.status = isGone ? CLIENT_GONE : error.status
-      if (error.code === 'internal') log.error({ err: thrown, request: requestId, path }, 'gateway: a request failed')
-      if (isGone) keepAlive?.stop()
-      else if (keepAlive?.hasBegun) keepAlive.end(style, error)
-      else sendOwnError(request, response, error, requestId)
-    } finally {
-      decision.endedMs = clock.nowMs()
-      decisions.keep(decision)
-      onEnded(decision)
     }
   }
   return Object.assign(handler, {
@@ -138,36 +101,8 @@ const nobody: Pick<Bus, 'request'> = {
   },
 }
 
-/** In no answer, because there is nobody to read one. */
-const CLIENT_GONE = new AppError('client_gone', '').status
-
 /** The client's own, so that it finds its request in our records; else one that nobody else has. */
 function requestIdOf({ headers }: HttpRequest): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-}
-
-function newDecision(requestId: string, path: string, caller: Caller, nowMs: number, isSampled: boolean): Decision {
-  return {
-    requestId,
-    atMs: nowMs,
-    method: 'POST',
-    path,
-    model: null,
-    policy: null,
-    keyId: caller.keyId,
-    candidates: [],
-    candidateCount: 0,
-    tries: [],
-    isSampled,
-    queuedMs: 0,
-    loadWaitMs: 0,
-    status: 0,
-    endedMs: nowMs,
-  }
-}
-
-function sendOwnError(request: HttpRequest, response: HttpResponse, error: AppError, requestId: string): void {
-  if (!response.headersSent) response.setHeader('x-request-id', requestId)
-  sendApiError(request, response, error)
 }

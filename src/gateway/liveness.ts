@@ -17,9 +17,9 @@ export interface LivenessDeps {
 /** A request under way at a replica. */
 export interface Contact {
   /** Something of its answer has come. */
-  heard: () => void
+  heard(): void
   /** Once, whatever became of it. */
-  end: () => void
+  end(): void
 }
 
 interface Known {

@@ -60,7 +60,7 @@ export function findModel(table: Table, name: string, caller: Caller): ServedMod
   throw table.hasSnapshot() ? unknownModel(table, name, caller) : noTable()
 }
 
-function mayUse({ models }: Caller, name: string): boolean {
+export function mayUse({ models }: Caller, name: string): boolean {
   return models === null || models.includes(name)
 }
 

@@ -35,12 +35,25 @@ const MOST_NAME_CHARS = 1024
 const MOST_VALUE_BYTES = 16 * 1024
 
 /** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
-export async function readRequest(request: HttpRequest, limits: Partial<ReadLimits> = {}): Promise<ReadRequest> {
+export function readRequest(
+  request: HttpRequest,
+  limits: Partial<ReadLimits> = {},
+): ReadRequest | Promise<ReadRequest> {
   refuseCompressed(request)
-  const body = await readBody(request, limits.mostBodyBytes ?? MOST_BODY_BYTES)
+  const mostBytes = limits.mostBodyBytes ?? MOST_BODY_BYTES
+  const { whole } = request
+  if (!whole || whole.length > mostBytes) return readBody(request, mostBytes).then((body) => readWhole(request, body))
+  return readWhole(request, whole)
+}
+
+/** Only what is long is looked through with pauses: a wait for nothing costs more than to parse a short body. */
+function readWhole(request: HttpRequest, body: Buffer): ReadRequest | Promise<ReadRequest> {
   const found = fieldsOf(request, body)
-  // Only what is long is looked through with pauses: a wait for nothing costs more than to parse a short body.
-  const fields = found instanceof Promise ? await found : found
+  if (found instanceof Promise) return found.then((fields) => readFields(request, body, fields))
+  return readFields(request, body, found)
+}
+
+function readFields(request: HttpRequest, body: Buffer, fields: Fields): ReadRequest {
   return {
     body,
     model: modelOf(request, fields),

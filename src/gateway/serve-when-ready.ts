@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { ColdLoads } from './cold-loads.ts'
 import type { Decision } from './decisions.ts'
 import type { Caller } from './guard.ts'
-import { findModel } from './models-api.ts'
+import { findModel, mayUse } from './models-api.ts'
 import { NotServedError } from './not-served.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { WaitingRoom } from './waiting-room.ts'
@@ -23,43 +23,85 @@ export interface Ask {
   /** Where the waits are written down. */
   waits: Pick<Decision, 'loadWaitMs' | 'queuedMs'>
   /** How long it waits for the model to be loaded, if not as long as all. */
-  budgetMs?: number
-  onStatus?: (status: LoadStatus | undefined) => void
+  budgetMs?: number | undefined
+  onStatus?: ((status: LoadStatus | undefined) => void) | undefined
 }
+
+/** Told once: without an error when all went well, or as well as it could once an answer had begun. */
+export type Done = (error?: unknown) => void
 
 /** A request that was let in and found nobody may begin anew this often. */
 const MOST_ROUNDS = 3
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Serves when the model has a replica and the request its turn. Who finds at the end that all replicas are gone or refuse
- * waits again, for as long as is left of its time. Whether the model is known and the caller may use it is asked first,
- * so that nobody loads what is not his to use.
+ * Serves when the model has a replica and the request its turn: at once when both are so. Who finds at the end that all
+ * replicas are gone or refuse waits again, for as long as is left of its time. Whether the model is known and the caller
+ * may use it is asked first, so that nobody loads what is not his to use.
  */
-export async function serveWhenReady(deps: ReadyDeps, ask: Ask, serve: () => Promise<void>): Promise<void> {
-  const { table, coldLoads, waitingRoom, clock } = deps
-  const { model, caller, gone, waits } = ask
-  let passed = NONE
-  for (let round = 1; ;) {
-    findModel(table, model, caller)
-    if (!coldLoads.isServable(model, passed)) {
-      await waitForLoad(deps, ask, passed)
-      // All may be tried again; the model may be gone.
-      passed = NONE
-      continue
-    }
-    const fromMs = clock.nowMs()
-    const leave = await waitingRoom.enter(model, gone)
-    waits.queuedMs += clock.nowMs() - fromMs
+export function serveWhenReady(deps: ReadyDeps, ask: Ask, serve: (done: Done) => void, done: Done): void {
+  new Rounds(deps, ask, serve, done).next()
+}
+
+class Rounds {
+  readonly #deps: ReadyDeps
+  readonly #ask: Ask
+  readonly #serve: (done: Done) => void
+  readonly #done: Done
+  #round = 1
+  #passed = NONE
+  /** Gives its place in the room back. */
+  #leave = (): void => {}
+
+  constructor(deps: ReadyDeps, ask: Ask, serve: (done: Done) => void, done: Done) {
+    this.#deps = deps
+    this.#ask = ask
+    this.#serve = serve
+    this.#done = done
+  }
+
+  next(): void {
+    const place = this.#placeNow()
+    if (!place) return void this.#wait()
+    this.#leave = place
+    this.#serve(this.#onServed)
+  }
+
+  /** For a model that is there and has room; who has gone is found out by those who wait for him. */
+  #placeNow(): (() => void) | undefined {
+    const { table, coldLoads, waitingRoom } = this.#deps
+    const { model, caller, gone } = this.#ask
+    const isKnown = mayUse(caller, model) && table.model(model) !== undefined
+    if (!isKnown || gone.aborted || !coldLoads.isServable(model, this.#passed)) return undefined
+    return waitingRoom.enterNow(model)
+  }
+
+  async #wait(): Promise<void> {
+    const { table, coldLoads, waitingRoom, clock } = this.#deps
+    const { model, caller, gone, waits } = this.#ask
     try {
-      return await serve()
-    } catch (thrown) {
-      if (!(thrown instanceof NotServedError) || !thrown.mayWait || round === MOST_ROUNDS) throw thrown
-      passed = thrown.passed
-      round += 1
-    } finally {
-      leave()
+      findModel(table, model, caller)
+      while (!coldLoads.isServable(model, this.#passed)) {
+        await waitForLoad(this.#deps, this.#ask, this.#passed)
+        // All may be tried again; the model may be gone.
+        this.#passed = NONE
+        findModel(table, model, caller)
+      }
+      const fromMs = clock.nowMs()
+      this.#leave = await waitingRoom.enter(model, gone)
+      waits.queuedMs += clock.nowMs() - fromMs
+    } catch (error) {
+      return this.#done(error)
     }
+    this.#serve(this.#onServed)
+  }
+
+  readonly #onServed = (error?: unknown): void => {
+    this.#leave()
+    if (!(error instanceof NotServedError) || !error.mayWait || this.#round === MOST_ROUNDS) return this.#done(error)
+    this.#passed = error.passed
+    this.#round += 1
+    this.next()
   }
 }
 

@@ -14,7 +14,7 @@ import { modelInQuery, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import { replicaAt } from './replica-at.ts'
 import { routeKey, type LiveRoute } from './routing-table.ts'
-import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
+import { serveWhenReady, type Done, type ReadyDeps } from './serve-when-ready.ts'
 
 export interface UpgradeDeps extends ReadyDeps {
   liveness: Pick<Liveness, 'whyOut' | 'failed' | 'refused' | 'contact'>
@@ -45,12 +45,18 @@ export function upgradeHandler(deps: UpgradeDeps): UpgradeHandler {
     let stopLooking = whileWaiting(socket, gone)
     const ask = { model, caller, gone: gone.signal, waits: { loadWaitMs: 0, queuedMs: 0 } }
     try {
-      await serveWhenReady(deps, ask, async () => {
-        stopLooking()
-        await connectTo(deps, request, socket, head, model).catch((error: unknown) => {
-          stopLooking = whileWaiting(socket, gone)
-          throw error
-        })
+      await new Promise<void>((resolve, reject) => {
+        const connect = (done: Done): void => {
+          stopLooking()
+          connectTo(deps, request, socket, head, model).then(
+            () => done(),
+            (error: unknown) => {
+              stopLooking = whileWaiting(socket, gone)
+              done(error)
+            },
+          )
+        }
+        serveWhenReady(deps, ask, connect, (error) => (error === undefined ? resolve() : reject(error as Error)))
       })
     } finally {
       stopLooking()
@@ -83,7 +89,7 @@ async function connectTo(
     const release = table.begin(route, clock.nowMs())
     const contact = liveness.contact(route)
     try {
-      const result = await connectToRoute(request, socket, head, route, contact.heard)
+      const result = await connectToRoute(request, socket, head, route, () => contact.heard())
       if (result.outcome === 'refused') liveness.refused(route, result.status)
       else if (result.outcome === 'unreachable') liveness.failed(route, result.error.message)
       else return
@@ -119,7 +125,7 @@ function connectToRoute(
     // The client's key is for us; the node's data port has its own.
     headers: { ...at.headers, 'x-api-key': undefined },
     answerHeaders: { [REFUSAL_HEADER]: undefined },
-    isRefusal: (answer) => REFUSAL_HEADER in answer.headers,
+    isRefusal: (answer) => answer.headers[REFUSAL_HEADER] !== undefined,
     onHeard,
   })
 }

@@ -52,14 +52,20 @@ export class WaitingRoom {
    */
   async enter(model: string, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw clientGone()
-    const { running, runningPerModel, waitingPerModel } = this.limits
+    const place = this.enterNow(model)
+    if (place) return place
+    const room = this.#rooms.get(model)
+    if (!room || room.running < this.limits.runningPerModel) throw gatewayFull(this.#running)
+    if (room.waiting.size >= this.limits.waitingPerModel) throw queueFull(model, room)
+    await this.#wait(model, room, signal)
+    return this.#placeIn(model, room)
+  }
+
+  /** The same for who need not wait, without a promise; undefined when there is no place at once. */
+  enterNow(model: string): (() => void) | undefined {
+    const { running, runningPerModel } = this.limits
     const room = this.#rooms.get(model) ?? { running: 0, waiting: new Set() }
-    if (room.running >= runningPerModel) {
-      if (room.waiting.size >= waitingPerModel) throw queueFull(model, room)
-      await this.#wait(model, room, signal)
-      return this.#placeIn(model, room)
-    }
-    if (this.#running >= running) throw gatewayFull(this.#running)
+    if (room.running >= runningPerModel || this.#running >= running) return undefined
     this.#rooms.set(model, room)
     room.running += 1
     this.#running += 1
@@ -115,7 +121,7 @@ export class WaitingRoom {
     return () => {
       if (!isHeld) return
       isHeld = false
-      const [next] = room.waiting
+      const next = room.waiting.size > 0 ? room.waiting.values().next().value : undefined
       if (next) return next.admit()
       room.running -= 1
       this.#running -= 1

@@ -67,11 +67,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const unreadable = new WeakSet<Socket>()
   const bodies = watchBodies(limits.bodySilenceMs, sendError)
   let closing = false
-  const answer = async (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): Promise<void> => {
+  const answer = (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): void => {
     bodies.watch(request, response)
     try {
       checkHead(request, limits.headers)
-      await serve(request, response)
+      const serving = serve(request, response)
+      // Nobody waits for a promise where there need not be one: on the wire most requests are under way by now.
+      if (serving) void serving.catch((thrown: unknown) => sendError(response, toShown(thrown, request, log)))
     } catch (thrown) {
       sendError(response, toShown(thrown, request, log))
     }
@@ -83,7 +85,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       prefix: fast.prefix,
       limits,
       keepAliveMs: KEEP_ALIVE_MS,
-      serve: (request, response) => void answer(request, response, fast.handler),
+      serve: (request, response) => answer(request, response, fast.handler),
     })
   limitConnections(server, limits.connections, (socket, accept) => {
     const take = (): void => {
@@ -112,7 +114,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // A kept-alive connection that becomes idle now would hold up the end.
     response.once('finish', () => closing && setImmediate(() => server.closeIdleConnections()))
     request.on('error', () => {})
-    void answer(request, response, () => serve(request, response))
+    answer(request, response, () => serve(request, response))
   }
   server.on('request', (request, response) => run(request, response, handler))
   server.on('checkContinue', (request, response) => {
@@ -171,7 +173,9 @@ function toShown(thrown: unknown, request: HttpRequest, log: Logger): AppError {
 }
 
 export function pathOf(request: HttpRequest): string {
-  return (request.url ?? '/').split('?', 1)[0] ?? '/'
+  const url = request.url ?? '/'
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
 }
 
 export function sendJson(

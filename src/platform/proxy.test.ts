@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { forwarded } from '../testing/forwarded.ts'
 import { serve } from '../testing/http.ts'
 import { rawClient } from '../testing/raw-client.ts'
 import { until } from '../testing/until.ts'
@@ -8,7 +9,7 @@ import type { ExchangeHandler } from './exchange.ts'
 import type { Handler } from './http.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { request as httpRequest } from './node-http.ts'
-import { forward, type Forwarded, type Upstream } from './proxy.ts'
+import type { Forwarded, Upstream } from './proxy.ts'
 
 /** A proxy in front of `upstream`; tells what became of each request. */
 async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
@@ -16,7 +17,7 @@ async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
   const results: Promise<Forwarded>[] = []
   const url = await serve(async (request, response) => {
     const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: {}, ...options }
-    const result = forward(request, response, to)
+    const result = forwarded(request, response, to)
     results.push(result)
     await result
     if (!response.headersSent) response.writeHead(599).end()
@@ -167,7 +168,7 @@ test('a client that has gone before is not asked for', async () => {
     leave.abort()
     await closed
     const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {} }
-    resolve(await forward(request, response, to, Buffer.alloc(0)))
+    resolve(await forwarded(request, response, to, Buffer.alloc(0)))
   })
   const leave = new AbortController()
   await expect(fetch(url, { signal: leave.signal })).rejects.toThrow('aborted')
@@ -220,7 +221,7 @@ test('a kept connection that ends as it is used again is no failure: a new one i
   )
   const url = await serve(async (request, response) => {
     const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {}, pool }
-    await forward(request, response, to, Buffer.from('body'))
+    await forwarded(request, response, to, Buffer.from('body'))
   })
   const post = async () => (await fetch(url, { method: 'POST', body: 'body' })).text()
   expect([await post(), await post()]).toEqual(['yes', 'yes'])
@@ -240,7 +241,7 @@ test('a client that goes away with its answer in hand takes nobody else’s conn
     }),
   )
   const handler: ExchangeHandler = async (request, response) => {
-    await forward(request, response, {
+    await forwarded(request, response, {
       host: target.hostname,
       port: Number(target.port),
       path: request.url!,

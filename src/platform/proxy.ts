@@ -1,5 +1,6 @@
 import type { Address } from './address.ts'
 import type { AnswerHead } from './answer-parser.ts'
+import { clientOf, type ClientWatcher } from './client.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './exchange.ts'
 import { passOn, type Instead } from './pass-on.ts'
@@ -12,18 +13,18 @@ export interface Upstream extends Address {
   /** Keeps connections for later requests, for requests whose body was read already. Without it each has its own. */
   pool?: ConnectionPool | undefined
   /** Written to an event stream that broke off halfway, so that the client learns why instead of guessing. */
-  lastWords?: () => string
+  lastWords?(): string
   /**
    * For a response that has begun already, as a stream of events: what takes the place of an answer that is no such
    * stream. Of the answer's text it is given the beginning.
    */
-  asEvent?: (status: number, text: string) => string
+  asEvent?(status: number, text: string): string
   /** Answers that are none, judged by their head: nothing of them reaches the client. */
-  isRefusal?: (answer: { statusCode?: number | undefined; headers: object }) => boolean
+  isRefusal?(answer: { statusCode?: number | undefined; headers: Readonly<Record<string, unknown>> }): boolean
   /** The same as `headers`, for what the client gets. */
   answerHeaders?: Instead
   /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
-  onHeard?: () => void
+  onHeard?(): void
 }
 
 export type Forwarded =
@@ -39,33 +40,38 @@ export type Forwarded =
 /** How long a client that has its answer already may go on sending its request. */
 const REST_WITHIN_MS = 5000
 
+/** Who asked for a request to be sent on. */
+export interface Forwarder {
+  /** Told once, when the last byte has been handed to the client's connection or either side is gone. */
+  onForwarded(result: Forwarded): void
+}
+
 /**
  * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the
- * request is streamed. The client's disconnect cancels the upstream request. Resolves once, when the last byte has been
- * handed to the client's connection or either side is gone.
+ * request is streamed. The client's disconnect cancels the upstream request. Who asked is told what became of it without a
+ * promise, since each hop of those costs a short request more than its bytes.
  */
 export function forward(
   request: HttpRequest,
   response: HttpResponse,
   upstream: Upstream,
+  forwarder: Forwarder,
   body: Buffer | undefined = hasBody(request) ? request.whole : undefined,
-): Promise<Forwarded> {
-  return new Promise((resolve) => {
-    // It may have gone while its body was read or another upstream was tried, and says so only once.
-    if (request.socket.destroyed) resolve({ outcome: 'client gone' })
-    else new Passage(request, response, upstream, body, resolve).start()
-  })
+): void {
+  // It may have gone while its body was read or another upstream was tried, and says so only once.
+  if (request.socket.destroyed) forwarder.onForwarded({ outcome: 'client gone' })
+  else new Passage(request, response, upstream, body, forwarder).start()
 }
 
 /** One request on its way. An object and no closures: a stream may last for hours, and there may be thousands. */
-class Passage implements CallEvents {
+class Passage implements CallEvents, ClientWatcher {
   /** For an answer that comes in chunks, to a client that can have them as they are. */
   onChunks: ((chunks: Buffer) => void) | undefined
   readonly #request: HttpRequest
   readonly #response: HttpResponse
   readonly #upstream: Upstream
   readonly #body: Buffer | undefined
-  readonly #resolve: (result: Forwarded) => void
+  readonly #forwarder: Forwarder
   #connection: UpstreamConnection | undefined
   #head: AnswerHead | undefined
   #isFlushed = false
@@ -80,18 +86,17 @@ class Passage implements CallEvents {
     response: HttpResponse,
     upstream: Upstream,
     body: Buffer | undefined,
-    resolve: (result: Forwarded) => void,
+    forwarder: Forwarder,
   ) {
     this.#request = request
     this.#response = response
     this.#upstream = upstream
     this.#body = body
-    this.#resolve = resolve
+    this.#forwarder = forwarder
   }
 
   start(): void {
-    // The connection is looked at and not the response, which is not told when it still waits for an earlier one to end.
-    this.#request.socket.once('close', this.#onClientGone)
+    clientOf(this.#request.socket).watch(this)
     const isStreamed = this.#body === undefined && hasBody(this.#request)
     this.#send(isStreamed ? undefined : this.#upstream.pool)
     if (isStreamed) this.#stream()
@@ -99,18 +104,18 @@ class Passage implements CallEvents {
 
   onHead(head: AnswerHead): void {
     if (this.#isOver) return
-    const { isRefusal, answerHeaders, onHeard } = this.#upstream
+    const upstream = this.#upstream
     // What follows of it is read, and its connection kept.
-    if (isRefusal?.(head)) return this.#over({ outcome: 'refused', status: head.statusCode })
+    if (upstream.isRefusal?.(head)) return this.#over({ outcome: 'refused', status: head.statusCode })
     // What has begun already goes on with the same kind of answer, or ends with an event that says why not.
     const isBegun = this.#response.headersSent
-    const problem = isBegun ? undefined : begin(this.#response, head, answerHeaders)
+    const problem = isBegun ? undefined : begin(this.#response, head, upstream.answerHeaders)
     if (problem) {
       this.#over({ outcome: 'unreachable', error: problem })
       return this.#connection?.destroy()
     }
     this.#head = head
-    onHeard?.()
+    upstream.onHeard?.()
     if (isBegun && !(head.statusCode === 200 && isPlainStream(head))) this.#told = []
     else if (head.isChunked && this.#response.chunkedEncoding && this.#response.writeChunks) {
       this.onChunks = (chunks) => this.#passChunks(chunks)
@@ -150,7 +155,7 @@ class Passage implements CallEvents {
     if (this.#isOver) return
     if (this.#head) {
       this.#over({ outcome: 'broken', error })
-      return endBroken(this.#response, this.#head, this.#upstream.lastWords, this.#isBetweenEvents)
+      return endBroken(this.#response, this.#head, this.#upstream, this.#isBetweenEvents)
     }
     if (this.#body && this.#isStale(error)) this.#send(undefined)
     else this.#over({ outcome: 'unreachable', error })
@@ -216,15 +221,15 @@ class Passage implements CallEvents {
     takeTheRest(this.#request)
   }
 
-  readonly #onClientGone = (): void => {
+  onClientGone(): void {
     this.#over({ outcome: 'client gone' })
     this.#connection?.destroy()
   }
 
   #over(result: Forwarded): void {
     this.#isOver = true
-    this.#request.socket.off('close', this.#onClientGone)
-    this.#resolve(result)
+    clientOf(this.#request.socket).unwatch(this)
+    this.#forwarder.onForwarded(result)
   }
 }
 
@@ -300,13 +305,13 @@ function begin(response: HttpResponse, head: AnswerHead, instead: Upstream['answ
 function endBroken(
   response: HttpResponse,
   head: AnswerHead,
-  lastWords: Upstream['lastWords'],
+  upstream: Upstream,
   isBetweenEvents: boolean,
 ): void {
   const isOpen = isPlainStream(head) && head.headers['content-length'] === undefined
-  if (!isOpen || lastWords === undefined) return void response.destroy()
+  if (!isOpen || !upstream.lastWords) return void response.destroy()
   // Else they would be taken for the rest of the event that broke off.
-  response.end(`${isBetweenEvents ? '' : '\n\n'}${lastWords()}`)
+  response.end(`${isBetweenEvents ? '' : '\n\n'}${upstream.lastWords()}`)
 }
 
 function isPlainStream({ headers }: AnswerHead): boolean {

@@ -1,0 +1,155 @@
+import { MODEL_HEADER, REFUSAL_HEADER } from '../api/data-port.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Instead } from '../platform/pass-on.ts'
+import { forward, type Forwarded, type Forwarder, type Upstream } from '../platform/proxy.ts'
+import { errorEvent } from './api-errors.ts'
+import type { Try } from './decisions.ts'
+import type { Contact } from './liveness.ts'
+import { isUnsent } from './not-served.ts'
+import { replicaAt } from './replica-at.ts'
+import type { LiveRoute } from './routing-table.ts'
+import type { Exchange, ServeDeps } from './serve.ts'
+
+/** `next`: another replica may be tried. An error is the last word on the request. */
+export type AttemptEnd = 'served' | 'next' | AppError
+
+/** One request at one replica: where it is sent and with what, and what is noted of how that went. */
+export class Attempt implements Upstream, Forwarder {
+  host = ''
+  port = 0
+  path = ''
+  headers: Instead = NONE
+  answerHeaders: Instead = NONE
+  readonly pool: ServeDeps['pool']
+  readonly #deps: ServeDeps
+  readonly #exchange: Exchange
+  readonly #route: LiveRoute
+  readonly #contact: Contact
+  readonly #startMs: number
+  readonly #onEnd: (end: AttemptEnd) => void
+  #isOver = false
+
+  constructor(deps: ServeDeps, exchange: Exchange, route: LiveRoute, onEnd: (end: AttemptEnd) => void) {
+    this.pool = deps.pool
+    this.#deps = deps
+    this.#exchange = exchange
+    this.#route = route
+    this.#onEnd = onEnd
+    this.#startMs = deps.clock.nowMs()
+    this.#contact = deps.liveness.contact(route)
+  }
+
+  start(): void {
+    const at = replicaAt(this.#route)
+    if (!at) {
+      const error = new Error(`its node has the address "${this.#route.address}", which is none`)
+      return this.onForwarded({ outcome: 'unreachable', error: Object.assign(error, { syscall: 'connect' }) })
+    }
+    const { request, response, body, decision } = this.#exchange
+    this.host = at.host
+    this.port = at.port
+    this.path = `${at.path}${request.url ?? ''}`
+    this.headers = {
+      host: at.headers.host,
+      authorization: at.headers.authorization,
+      [MODEL_HEADER]: at.headers[MODEL_HEADER],
+      'x-request-id': decision.requestId,
+      // The client's key is for us; the node's data port has its own.
+      'x-api-key': undefined,
+      expect: undefined,
+    }
+    // What has begun without a compression cannot go on with one.
+    if (response.headersSent) this.headers = { ...this.headers, 'accept-encoding': 'identity' }
+    this.answerHeaders = this.#answerHeaders()
+    forward(request, response, this, this, body)
+  }
+
+  isRefusal({ headers, statusCode }: Parameters<NonNullable<Upstream['isRefusal']>>[0]): boolean {
+    // That the request is too long, every replica would say.
+    return headers[REFUSAL_HEADER] !== undefined && statusCode !== 413
+  }
+
+  onHeard(): void {
+    this.#contact.heard()
+  }
+
+  lastWords(): string {
+    const message = `The replica on ${this.#route.nodeName} stopped in the middle of this answer.`
+    return errorEvent(this.#exchange.style, new AppError('bad_gateway', message))
+  }
+
+  asEvent(status: number, text: string): string {
+    return errorEvent(this.#exchange.style, engineError(status, text))
+  }
+
+  onForwarded(result: Forwarded): void {
+    if (this.giveUp()) this.#onEnd(this.#endOf(result))
+  }
+
+  /** Hears of nothing more. False when it was over before. */
+  giveUp(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#contact.end()
+    return true
+  }
+
+  #answerHeaders(): Instead {
+    const { nodeName, replicaId } = this.#route
+    return {
+      'x-request-id': this.#exchange.decision.requestId,
+      // Nobody else's word passes for ours.
+      'x-flotilla-node': this.#deps.exposeNode ? encodeURI(nodeName) : undefined,
+      'x-flotilla-replica': this.#deps.exposeNode ? replicaId : undefined,
+      [REFUSAL_HEADER]: undefined,
+    }
+  }
+
+  #endOf(result: Forwarded): AttemptEnd {
+    const { liveness, log } = this.#deps
+    const { decision, response } = this.#exchange
+    const route = this.#route
+    const ids = { request: decision.requestId, replica: route.replicaId, node: route.nodeName }
+    switch (result.outcome) {
+      case 'answered':
+        this.#note('served', result.status)
+        decision.status = result.status
+        return 'served'
+      case 'client gone':
+        this.#note('client gone', response.headersSent ? response.statusCode : null)
+        return new AppError('client_gone', 'The client has gone.')
+      case 'broken':
+        this.#note('broken off', response.statusCode, result.error)
+        decision.status = response.statusCode
+        liveness.doubt(route)
+        log.warn({ ...ids, error: result.error.message }, 'gateway: an answer broke off')
+        return 'served'
+      case 'refused':
+        // Of a worker that has lost its engine (502) nobody knows what that one had read.
+        this.#note('refused', result.status, undefined, result.status === 502)
+        liveness.refused(route, result.status)
+        log.debug({ ...ids, status: result.status }, 'gateway: a replica refused')
+        return 'next'
+      case 'unreachable':
+        this.#note('unreachable', null, result.error, !isUnsent(result.error))
+        liveness.failed(route, result.error.message)
+        log.debug({ ...ids, error: result.error.message }, 'gateway: a replica cannot be reached')
+        return 'next'
+    }
+  }
+
+  #note(outcome: Try['outcome'], status: number | null, error?: Error, mayHaveReached = true): void {
+    const ms = this.#deps.clock.nowMs() - this.#startMs
+    const route = this.#route
+    this.#exchange.decision.tries.push({ route, outcome, status, error: error?.message ?? null, ms, mayHaveReached })
+  }
+}
+
+const NONE: Instead = {}
+
+function engineError(status: number, text: string): AppError {
+  const said = text.trim() === '' ? 'and nothing more' : text.trim()
+  const code = status >= 400 && status < 500 ? 'bad_request' : 'bad_gateway'
+  const message = `The engine answered with status ${status} instead of a stream of events: ${said}`
+  return new AppError(code, message, { details: { status } })
+}

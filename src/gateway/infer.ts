@@ -1,0 +1,172 @@
+import { clientOf } from '../platform/client.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError, toAppError } from '../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
+import type { Logger } from '../platform/log.ts'
+import { apiStyle, sendApiError, type ApiStyle } from './api-errors.ts'
+import type { Decision, Decisions } from './decisions.ts'
+import type { Caller } from './guard.ts'
+import { KEPT_FOR_MS, KeepAlive, wantsKeepAlive } from './keep-alive.ts'
+import { findModel } from './models-api.ts'
+import { readRequest, type ReadLimits, type ReadRequest } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import type { LiveTable } from './routing-table.ts'
+import { serve, type Exchange, type ServeDeps } from './serve.ts'
+import { serveWhenReady, type Ask, type Done, type ReadyDeps } from './serve-when-ready.ts'
+
+export interface InferDeps {
+  table: LiveTable
+  clock: Clock
+  log: Logger
+  decisions: Decisions
+  limits: Partial<ReadLimits> | undefined
+  readyDeps: ReadyDeps
+  serveDeps: ServeDeps
+}
+
+/** A request for a model, as it came. */
+export interface Asked {
+  request: HttpRequest
+  response: HttpResponse
+  caller: Caller
+  /** Without its query. */
+  path: string
+  requestId: string
+  onEnded: (decision: Decision) => void
+}
+
+/**
+ * Serves one request for a model: reads it, waits for its model and its turn, has it served and writes down what became
+ * of it. A request that came whole, for a model with a replica and room, is with that replica when this returns: there is
+ * no promise on its way, only on the way of those who must wait.
+ */
+export function infer(deps: InferDeps, asked: Asked): void {
+  new Inference(deps, asked).start()
+}
+
+class Inference implements Exchange, Ask {
+  readonly request: HttpRequest
+  readonly response: HttpResponse
+  readonly caller: Caller
+  readonly decision: Decision
+  readonly style: ApiStyle
+  readonly gone: AbortSignal
+  body = NOTHING
+  model = ''
+  sessionKey: string | undefined
+  budgetMs: Ask['budgetMs']
+  onStatus: Ask['onStatus']
+  readonly #deps: InferDeps
+  readonly #onEnded: Asked['onEnded']
+  #keepAlive: KeepAlive | undefined
+
+  constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked) {
+    const nowMs = deps.clock.nowMs()
+    this.request = request
+    this.response = response
+    this.caller = caller
+    this.decision = newDecision(requestId, path, caller, nowMs, deps.decisions.isSampled(nowMs))
+    this.style = apiStyle(path)
+    this.gone = clientOf(request.socket).gone
+    this.#deps = deps
+    this.#onEnded = onEnded
+  }
+
+  /** Where its waits are written down. */
+  get waits(): Decision {
+    return this.decision
+  }
+
+  start(): void {
+    let read: ReadRequest | Promise<ReadRequest>
+    try {
+      refuseDots(this.decision.path)
+      read = readRequest(this.request, this.#deps.limits)
+    } catch (thrown) {
+      return this.#end(thrown)
+    }
+    if (read instanceof Promise) void read.then((found) => this.#onRead(found), this.#end)
+    else this.#onRead(read)
+  }
+
+  #onRead({ body, model, sessionKey, isStream }: ReadRequest): void {
+    const { table, readyDeps } = this.#deps
+    this.body = body
+    this.model = model
+    this.sessionKey = sessionKey
+    this.decision.model = model
+    try {
+      const served = findModel(table, model, this.caller)
+      this.decision.policy = served.routePolicy
+      if (wantsKeepAlive(this.request, isStream)) this.#keepAtTheLine()
+    } catch (thrown) {
+      return this.#end(thrown)
+    }
+    serveWhenReady(readyDeps, this, this.#serve, this.#end)
+  }
+
+  #keepAtTheLine(): void {
+    const { model, decision } = this
+    const keepAlive = new KeepAlive(this.response, this.#deps.clock, { model, requestId: decision.requestId })
+    this.#keepAlive = keepAlive
+    this.budgetMs = KEPT_FOR_MS
+    this.onStatus = keepAlive.tell
+  }
+
+  readonly #serve = (done: Done): void => {
+    this.#keepAlive?.stop()
+    serve(this.#deps.serveDeps, this, done)
+  }
+
+  readonly #end = (thrown?: unknown): void => {
+    const { clock, decisions } = this.#deps
+    try {
+      if (thrown !== undefined) this.#fail(thrown)
+    } finally {
+      this.decision.endedMs = clock.nowMs()
+      decisions.keep(this.decision)
+      this.#onEnded(this.decision)
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    const { request, response, decision, style } = this
+    const { requestId: id, path } = decision
+    const error = toAppError(thrown)
+    const keepAlive = this.#keepAlive
+    const isGone = this.gone.aborted || error.code === 'client_gone'
+    decision.status = isGone ? CLIENT_GONE : error.status
+    if (error.code === 'internal') this.#deps.log.error({ err: thrown, request: id, path }, 'gateway: a request failed')
+    if (isGone) keepAlive?.stop()
+    else if (keepAlive?.hasBegun) keepAlive.end(style, error)
+    else {
+      if (!response.headersSent) response.setHeader('x-request-id', id)
+      sendApiError(request, response, error)
+    }
+  }
+}
+
+const NOTHING: Buffer = Buffer.alloc(0)
+
+/** In no answer, because there is nobody to read one. */
+const CLIENT_GONE = new AppError('client_gone', '').status
+
+function newDecision(requestId: string, path: string, caller: Caller, nowMs: number, isSampled: boolean): Decision {
+  return {
+    requestId,
+    atMs: nowMs,
+    method: 'POST',
+    path,
+    model: null,
+    policy: null,
+    keyId: caller.keyId,
+    candidates: [],
+    candidateCount: 0,
+    tries: [],
+    isSampled,
+    queuedMs: 0,
+    loadWaitMs: 0,
+    status: 0,
+    endedMs: nowMs,
+  }
+}

@@ -1,0 +1,89 @@
+import { MODEL_HEADER } from '../../api/data-port.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
+import { readBody } from '../../platform/http.ts'
+import { forward, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
+import { refuse } from './refuse.ts'
+import { replaceModel } from './replace-model.ts'
+import type { ServedReplica } from './target.ts'
+
+/** As much is held of a body in which the model's name must be replaced. Others are streamed, however long. */
+const MOST_BODY_BYTES = 64 * 1024 * 1024
+
+/**
+ * Sends a request to a replica's engine and counts it until its end. A request whose body stays as it is is on its way
+ * when this returns.
+ */
+export function callEngine(
+  request: HttpRequest,
+  response: HttpResponse,
+  replica: ServedReplica,
+  path: string,
+): Promise<void> | void {
+  const call = new EngineCall(request, response, replica, path)
+  const { requestModel } = replica
+  if (requestModel === undefined || !mayBeJson(request)) return call.send()
+  return readBody(request, MOST_BODY_BYTES).then(
+    (body) => call.send(replaceModel(body, requestModel)),
+    (error: Error) => call.fail(error),
+  )
+}
+
+class EngineCall implements Forwarder {
+  readonly #request: HttpRequest
+  readonly #response: HttpResponse
+  readonly #replica: ServedReplica
+  readonly #path: string
+  readonly #done: () => void
+
+  constructor(request: HttpRequest, response: HttpResponse, replica: ServedReplica, path: string) {
+    this.#request = request
+    this.#response = response
+    this.#replica = replica
+    this.#path = path
+    this.#done = replica.beginRequest()
+  }
+
+  send(body?: Buffer): void {
+    // Asked for again: the engine may have ended while the body came in.
+    const { port, key } = this.#replica
+    if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
+    forward(this.#request, this.#response, engineAt(port, this.#path), this, body)
+  }
+
+  onForwarded(result: Forwarded): void {
+    if (result.outcome === 'unreachable') this.fail(noAnswer(this.#replica, result.error))
+    else this.#done()
+  }
+
+  fail(error: Error): void {
+    this.#done()
+    if (!(error instanceof AppError)) throw error
+    if (this.#response.headersSent) this.#response.destroy()
+    else refuse(this.#request, this.#response, error)
+  }
+}
+
+export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
+  return new AppError('bad_gateway', `The engine of ${key} did not answer: ${cause.message}.`, { cause })
+}
+
+/**
+ * No connection is kept: llama-server closes those it has promised to keep once a stream is over, and a request that is
+ * just on its way is then lost. A new one on loopback takes a fraction of a millisecond.
+ */
+export function engineAt(port: number, path: string): Upstream {
+  // The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours.
+  const forUs = { authorization: undefined, [MODEL_HEADER]: undefined, expect: undefined }
+  return { host: '127.0.0.1', port, path, headers: { host: `127.0.0.1:${port}`, ...forUs } }
+}
+
+/**
+ * By its type, a body may be JSON. Clients are careless with that, so whatever has no type that rules it out is looked
+ * into. Forms with files in them are not: they are streamed, and their field "model" stays as it is.
+ */
+function mayBeJson({ headers }: HttpRequest): boolean {
+  const isEmpty = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+  const type = headers['content-type'] ?? ''
+  return !isEmpty && !/^\s*(multipart|audio|image|video)\/|octet-stream/i.test(type)
+}
