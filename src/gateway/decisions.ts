@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '../api/decision-record.ts'
+import { DecisionRing } from './decision-ring.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 /** A request and what was decided about it, as it is written down on its way. `DecisionRecord` is what others see of it. */
@@ -47,14 +48,15 @@ const MOST_SAMPLED_PER_S = 100
 
 /**
  * The last decisions, for whoever asks why. What failed or took more than one try has room of its own, so that thousands
- * of requests that went well do not push it out. Keeping one costs the hot path a slot in a ring and one in a map; the
- * record is made when it is asked for.
+ * of requests that went well do not push it out. To keep one is all that the way of a request pays for: where it is found
+ * and how it reads is worked out for the few who ask.
  */
 export class Decisions {
   readonly #gateway: string
-  readonly #ordinary = new Ring(MOST_ORDINARY)
-  readonly #notable = new Ring(MOST_NOTABLE)
-  readonly #byRequestId = new Map<string, Decision>()
+  readonly #ordinary = new DecisionRing(MOST_ORDINARY)
+  readonly #notable = new DecisionRing(MOST_NOTABLE)
+  /** Undefined when something was kept since it was made. */
+  #byRequestId: Map<string, Place> | undefined
   #second = 0
   #sampled = 0
 
@@ -73,37 +75,34 @@ export class Decisions {
 
   keep(decision: Decision): void {
     const isNotable = decision.status >= 400 || decision.tries.length !== 1 || decision.tries[0]!.outcome !== 'served'
-    const forgotten = (isNotable ? this.#notable : this.#ordinary).push(decision)
-    // Clients choose ids, and one that was chosen twice means the later request.
-    if (forgotten && this.#byRequestId.get(forgotten.requestId) === forgotten) {
-      this.#byRequestId.delete(forgotten.requestId)
-    }
-    this.#byRequestId.set(decision.requestId, decision)
+    this.#byRequestId = undefined
+    if (isNotable) this.#notable.push(decision)
+    else this.#ordinary.push(decision)
   }
 
   find(requestId: string): DecisionRecord | undefined {
-    const decision = this.#byRequestId.get(requestId)
-    return decision && toRecord(decision, this.#gateway)
+    this.#byRequestId ??= this.#places()
+    const place = this.#byRequestId.get(requestId)
+    return place && toRecord(place.ring.at(place.slot), this.#gateway)
+  }
+
+  /** Clients choose ids, and one that was chosen twice means the later request. */
+  #places(): Map<string, Place> {
+    const places = new Map<string, Place>()
+    for (const ring of [this.#ordinary, this.#notable]) {
+      for (const [id, slot] of ring.ids()) {
+        const known = places.get(id)
+        const isLater = !known || known.ring === ring || known.ring.at(known.slot).endedMs <= ring.at(slot).endedMs
+        if (isLater) places.set(id, { ring, slot })
+      }
+    }
+    return places
   }
 }
 
-/** Holds the last so many; the oldest makes room. */
-class Ring {
-  readonly #most: number
-  readonly #slots: Decision[] = []
-  #next = 0
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Returns what had to go. */
-  push(decision: Decision): Decision | undefined {
-    const forgotten = this.#slots[this.#next]
-    this.#slots[this.#next] = decision
-    this.#next = (this.#next + 1) % this.#most
-    return forgotten
-  }
+interface Place {
+  ring: DecisionRing
+  slot: number
 }
 
 function toRecord(decision: Decision, gateway: string): DecisionRecord {

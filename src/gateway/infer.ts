@@ -97,6 +97,8 @@ class Inference implements Exchange, Ask {
     this.decision.model = model
     try {
       const served = findModel(table, model, this.caller)
+      // The table's text instead of this request's own, which its record would keep.
+      this.decision.model = served.name
       this.decision.policy = served.routePolicy
       if (wantsKeepAlive(this.request, isStream)) this.#keepAtTheLine()
     } catch (thrown) {

@@ -104,5 +104,7 @@ const nobody: Pick<Bus, 'request'> = {
 /** The client's own, so that it finds its request in our records; else one that nobody else has. */
 function requestIdOf({ headers }: HttpRequest): string {
   const given = headers['x-request-id']
-  return typeof given === 'string' && /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+  if (typeof given !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(given)) return randomUUID()
+  // A text of its own: as a part of the head it would keep all of that for as long as its record is kept.
+  return Buffer.from(given, 'latin1').toString('latin1')
 }

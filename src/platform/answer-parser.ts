@@ -1,4 +1,6 @@
+import { isIn, VALUE_CHARACTER } from './wire/characters.ts'
 import { ChunkReader, type ChunkEvents } from './wire/chunk-reader.ts'
+import { readFields } from './wire/read-fields.ts'
 
 /** The head of an answer. */
 export interface AnswerHead {
@@ -7,7 +9,7 @@ export interface AnswerHead {
   /** Name, value, name, value …, as they came. */
   rawHeaders: string[]
   /** By lower-case name; of several the last. */
-  headers: Record<string, string>
+  headers: Record<string, string | undefined>
   mayKeepAlive: boolean
   /** It comes in chunks, so that nobody knows its length beforehand. */
   isChunked: boolean
@@ -76,10 +78,10 @@ export class AnswerParser {
     if (at === -1) {
       // Told at once: one who speaks something else may wait for us to go on.
       if (!PROTOCOL.startsWith(input.toString('latin1', 0, PROTOCOL.length)))
-        throw new Error('it does not speak HTTP/1.1')
+        throw notHttp()
       return 0
     }
-    const { head, next, length } = readHead(input.toString('latin1', 0, at), this.#method)
+    const { head, next, length } = readHead(input, at, this.#method)
     // An answer before the answer (100, 103): the real one follows.
     if (head.statusCode >= 200) {
       this.#state = next
@@ -118,65 +120,64 @@ function moreThanOne(): Error {
   return new Error('more was sent than one answer')
 }
 
-const FIRST_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+interface HeadRead {
+  head: AnswerHead
+  next: State
+  length: number
+}
 
-function readHead(text: string, method: string): { head: AnswerHead; next: State; length: number } {
-  let end = lineEnd(text, 0)
-  const first = FIRST_LINE.exec(text.slice(0, end))
-  if (!first) throw new Error('it does not speak HTTP/1.1')
-  const rawHeaders: string[] = []
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>
-  while (end < text.length) {
-    const start = end + 2
-    end = lineEnd(text, start)
-    const colon = text.indexOf(':', start)
-    const name = text.slice(start, Math.max(start, Math.min(colon, end)))
-    if (!TOKEN.test(name)) throw new Error('a header has no name')
-    const value = withoutSpaces(text, colon + 1, end)
-    if (!VALUE.test(value)) throw new Error('a header holds what none may hold')
-    const lower = name.toLowerCase()
-    if (headers[lower] !== undefined && (lower === 'content-length' || lower === 'transfer-encoding')) {
-      throw new Error('it says twice how long it is')
-    }
-    rawHeaders.push(name, value)
-    headers[lower] = value
+/** The head at the beginning of `bytes`, which ends with the line break at `at`. */
+function readHead(bytes: Buffer, at: number, method: string): HeadRead {
+  const text = bytes.toString('latin1', 0, at + 2)
+  const firstEnd = text.indexOf('\r\n')
+  const statusCode = statusOf(bytes, text, firstEnd)
+  const fields = readFields(bytes, text, firstEnd + 2, at + 2)
+  if (!fields) throw new Error('one of its headers is none')
+  const { headers, rawHeaders } = fields
+  if (fields.hasTwice && LENGTHS.some((name) => timesIn(rawHeaders, name) > 1)) {
+    throw new Error('it says twice how long it is')
   }
-  const statusCode = Number(first[2])
-  const framing = framingOf(statusCode, method, headers)
-  const connection = headers['connection']?.toLowerCase()
-  const staysOpen =
-    first[1] === '1'
-      ? connection === undefined || !/\bclose\b/.test(connection)
-      : connection !== undefined && /\bkeep-alive\b/.test(connection)
-  const mayKeepAlive = staysOpen && framing.next !== 'until close'
-  const isChunked = framing.next === 'chunks'
-  return {
-    head: { statusCode, statusMessage: first[3] ?? '', rawHeaders, headers, mayKeepAlive, isChunked },
-    ...framing,
-  }
+  const { next, length } = framingOf(statusCode, method, headers)
+  const mayKeepAlive = staysOpen(bytes[7]! - ZERO, headers['connection']) && next !== 'until close'
+  const statusMessage = text.slice(REASON_AT, firstEnd)
+  return { head: { statusCode, statusMessage, rawHeaders, headers, mayKeepAlive, isChunked: next === 'chunks' }, next, length }
 }
 
-/** Not `trim`, to which more is a space than there is in HTTP. */
-function withoutSpaces(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && isSpace(text.charCodeAt(start))) start += 1
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
+const LENGTHS = ['content-length', 'transfer-encoding']
+const [ZERO, SPACE] = [0x30, 0x20]
+/** Where the reason begins, in `HTTP/1.1 200 OK`; none of it need be there, nor the space before it. */
+const REASON_AT = 'HTTP/1.1 200 '.length
+
+function statusOf(bytes: Buffer, text: string, end: number): number {
+  const isVersion = text.startsWith(PROTOCOL) && (bytes[7] === ZERO || bytes[7] === ZERO + 1) && bytes[8] === SPACE
+  const hundreds = bytes[9]! - ZERO
+  const tens = bytes[10]! - ZERO
+  const ones = bytes[11]! - ZERO
+  const isStatus = isDigit(hundreds) && hundreds > 0 && isDigit(tens) && isDigit(ones)
+  if (!isVersion || !isStatus || end < 12 || (end > 12 && bytes[12] !== SPACE)) throw notHttp()
+  for (let i = REASON_AT; i < end; i += 1) if (!isIn(VALUE_CHARACTER, bytes[i]!)) throw notHttp()
+  return hundreds * 100 + tens * 10 + ones
 }
 
-function isSpace(character: number): boolean {
-  return character === 0x20 || character === 0x09
+function isDigit(value: number): boolean {
+  return value >= 0 && value <= 9
 }
 
-function lineEnd(text: string, from: number): number {
-  const at = text.indexOf('\r\n', from)
-  return at === -1 ? text.length : at
+function notHttp(): Error {
+  return new Error('it does not speak HTTP/1.1')
 }
 
-function framingOf(status: number, method: string, headers: Record<string, string>): { next: State; length: number } {
+function timesIn(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length
+}
+
+function staysOpen(minor: number, connection: string | undefined): boolean {
+  if (connection === undefined) return minor === 1
+  const wish = connection.toLowerCase()
+  return minor === 1 ? !/\bclose\b/.test(wish) : /\bkeep-alive\b/.test(wish)
+}
+
+function framingOf(status: number, method: string, headers: AnswerHead['headers']): { next: State; length: number } {
   if (method === 'HEAD' || status === 204 || status === 304) return { next: 'ended', length: 0 }
   const encoding = headers['transfer-encoding']
   const length = headers['content-length']

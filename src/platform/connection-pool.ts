@@ -9,20 +9,20 @@ const LOOK_EVERY_MS = 5000
 
 /** Connections to upstreams that are kept for later requests. */
 export class ConnectionPool {
-  readonly #idle = new Map<string, UpstreamConnection[]>()
+  /** By host and port, in two steps: to put both into one text for every request would cost more than to look twice. */
+  readonly #idle = new Map<string, Map<number, UpstreamConnection[]>>()
   readonly #all = new Set<UpstreamConnection>()
   // All are looked at now and then: a timer for each, set and cleared with every request, would cost more than its request.
   readonly #look = setInterval(() => this.#dropUnused(), LOOK_EVERY_MS).unref()
 
   /** The one that was used last, so that the others grow old when there is less to do; or a new one. */
   take({ host, port }: Address): UpstreamConnection {
-    const key = `${host}:${port}`
-    const idle = this.#idle.get(key)
+    const idle = this.#idle.get(host)?.get(port)
     for (let kept = idle?.pop(); kept; kept = idle?.pop()) if (kept.isUsable) return kept
     const connection = new UpstreamConnection(
       { host, port },
-      (free) => this.#keep(key, free),
-      (gone) => this.#forget(key, gone),
+      (free) => this.#keep(host, port, free),
+      (gone) => this.#forget(host, port, gone),
     )
     this.#all.add(connection)
     return connection
@@ -33,28 +33,34 @@ export class ConnectionPool {
     for (const connection of this.#all) connection.destroy()
   }
 
-  #keep(key: string, connection: UpstreamConnection): void {
-    const idle = this.#idle.get(key)
-    if (idle && idle.length >= MOST_IDLE) return connection.destroy()
+  #keep(host: string, port: number, connection: UpstreamConnection): void {
+    const ports = this.#idle.get(host) ?? new Map<number, UpstreamConnection[]>()
+    const idle = ports.get(port) ?? []
+    if (idle.length >= MOST_IDLE) return connection.destroy()
     connection.idleSinceMs = performance.now()
-    if (idle) idle.push(connection)
-    else this.#idle.set(key, [connection])
+    if (idle.push(connection) > 1) return
+    ports.set(port, idle)
+    this.#idle.set(host, ports)
   }
 
-  #forget(key: string, connection: UpstreamConnection): void {
+  #forget(host: string, port: number, connection: UpstreamConnection): void {
     this.#all.delete(connection)
-    const idle = this.#idle.get(key)
+    const ports = this.#idle.get(host)
+    const idle = ports?.get(port)
     const at = idle?.indexOf(connection) ?? -1
     if (at !== -1) idle!.splice(at, 1)
-    if (idle?.length === 0) this.#idle.delete(key)
+    if (idle?.length === 0) ports!.delete(port)
+    if (ports?.size === 0) this.#idle.delete(host)
   }
 
   #dropUnused(): void {
     const nowMs = performance.now()
-    for (const idle of this.#idle.values()) {
-      // The one that was used longest ago comes first.
-      const old = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < IDLE_MS)
-      for (const connection of idle.splice(0, old === -1 ? idle.length : old)) connection.destroy()
+    for (const ports of this.#idle.values()) {
+      for (const idle of ports.values()) {
+        // The one that was used longest ago comes first.
+        const old = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < IDLE_MS)
+        for (const connection of idle.splice(0, old === -1 ? idle.length : old)) connection.destroy()
+      }
     }
   }
 }

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import type { AnswerHead } from './answer-parser.ts'
+import type { Instead } from './pass-on.ts'
 
 /**
  * What handlers on the way of an inference request may use of a request: node:http's has it, and so has the one of
@@ -41,6 +43,8 @@ export interface HttpResponse {
   setHeader(name: string, value: string): this
   writeHead(status: number, headers: Record<string, string>): this
   writeHead(status: number, message: string, headers: string[]): this
+  /** The same for a head that was read here and is passed on. Where it is missing, `writeHead` does it. */
+  writePassedOn?(head: AnswerHead, instead: Instead): this
   /** False when the client does not keep up: there will be a `drain`. */
   write(piece: string | Buffer): boolean
   /** The same for pieces in the chunks in which they came, each of them whole. Where it is missing, they are unpacked. */

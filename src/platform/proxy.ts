@@ -3,7 +3,7 @@ import type { AnswerHead } from './answer-parser.ts'
 import { clientOf, type ClientWatcher } from './client.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './exchange.ts'
-import { passOn, type Instead } from './pass-on.ts'
+import { linesPassedOn, passOn, type Instead } from './pass-on.ts'
 import { UpstreamConnection, type CallEvents } from './upstream-connection.ts'
 
 export interface Upstream extends Address {
@@ -262,20 +262,11 @@ export function takeTheRest(request: HttpRequest): void {
 }
 
 function requestHead(request: HttpRequest, upstream: Upstream, body: Buffer | undefined): string {
-  let head = `${request.method ?? 'GET'} ${upstream.path} HTTP/1.1\r\n`
-  const headers = passOn(request.rawHeaders, upstream.headers)
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!
-    const isLength = name.length === LENGTH.length && name.toLowerCase() === LENGTH
-    if (!isLength || !body) head += `${name}: ${headers[i + 1]}\r\n`
-  }
-  head += framing(request, body)
+  const lines = linesPassedOn(request.rawHeaders, upstream.headers, body !== undefined)
   // Also where it is not kept: one who is told "close" may hang up on a body that he does not want to read, and his answer
   // is then lost on the way.
-  return `${head}connection: keep-alive\r\n\r\n`
+  return `${request.method ?? 'GET'} ${upstream.path} HTTP/1.1\r\n${lines}${framing(request, body)}connection: keep-alive\r\n\r\n`
 }
-
-const LENGTH = 'content-length'
 
 /** How long the body is, as far as its sender has said and it is not passed on anyway. */
 function framing(request: HttpRequest, body: Buffer | undefined): string {
@@ -293,7 +284,8 @@ function hasBody({ headers }: HttpRequest): boolean {
 /** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
 function begin(response: HttpResponse, head: AnswerHead, instead: Upstream['answerHeaders'] = {}): Error | undefined {
   try {
-    response.writeHead(head.statusCode, head.statusMessage, passOn(head.rawHeaders, instead))
+    if (response.writePassedOn) response.writePassedOn(head, instead)
+    else response.writeHead(head.statusCode, head.statusMessage, passOn(head.rawHeaders, instead))
   } catch (error) {
     response.statusMessage = ''
     return error as Error

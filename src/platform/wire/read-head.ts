@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isIn, URL_CHARACTER } from './characters.ts'
+import { readFields } from './read-fields.ts'
 
 /** The head of a request that is plain enough to be served here. */
 export interface WireHead {
@@ -30,21 +32,40 @@ export function readHead(bytes: Buffer, prefix: string, mostBytes: number): Head
   if (found === -1) return bytes.length < mostBytes ? 'more' : 'unsure'
   const end = found + HEAD_END.length
   if (end > mostBytes) return 'unsure'
+  const text = bytes.toString('latin1', 0, end)
   const urlStart = method.length + 1
   let urlEnd = urlStart
   while (isIn(URL_CHARACTER, bytes[urlEnd]!)) urlEnd += 1
-  const first = urlEnd + VERSION.length
-  if (bytes.toString('latin1', urlEnd, first) !== VERSION) return 'unsure'
-  const fields = readFields(bytes, first, found + 2)
-  const framing = fields && framingOf(method, fields.headers)
+  if (!text.startsWith(VERSION, urlEnd)) return 'unsure'
+  const fields = readFields(bytes, text, urlEnd + VERSION.length, found + 2)
+  if (!fields || fields.hasTwice) return 'unsure'
+  const headers = fields.headers as IncomingHttpHeaders
+  const framing = framingOf(method, headers)
   if (!framing) return 'unsure'
-  // A string of its own: a part of the head's would hold on to the whole.
-  return { method, url: bytes.toString('latin1', urlStart, urlEnd), ...fields, ...framing, end }
+  const { length, isLast } = framing
+  return { method, url: urlAt(bytes, urlStart, urlEnd), headers, rawHeaders: fields.rawHeaders, length, isLast, end }
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const VERSION = ' HTTP/1.1\r\n'
-const [CR, LF, SPACE, TAB, COLON] = [0x0d, 0x0a, 0x20, 0x09, 0x3a]
+
+/** Clients ask for the same again and again. */
+let lastUrl = Buffer.alloc(0)
+let lastUrlText = ''
+
+/** A string of its own: a part of the head's would hold on to the whole. */
+function urlAt(bytes: Buffer, start: number, end: number): string {
+  if (isSame(bytes, start, end, lastUrl)) return lastUrlText
+  lastUrl = Buffer.from(bytes.subarray(start, end))
+  lastUrlText = lastUrl.toString('latin1')
+  return lastUrlText
+}
+
+function isSame(bytes: Uint8Array, start: number, end: number, other: Uint8Array): boolean {
+  if (end - start !== other.length) return false
+  for (let i = 0; i < other.length; i += 1) if (bytes[start + i] !== other[i]) return false
+  return true
+}
 
 /** As far as the bytes go, they must begin like this; whatever else is somebody else's, from its first byte on. */
 function methodOf(bytes: Buffer, prefix: string): 'GET' | 'POST' | undefined {
@@ -55,39 +76,11 @@ function methodOf(bytes: Buffer, prefix: string): 'GET' | 'POST' | undefined {
   return method
 }
 
-/** The lines from `start` to `end`; undefined when one of them is not plain. */
-function readFields(bytes: Buffer, start: number, end: number): Pick<WireHead, 'headers' | 'rawHeaders'> | undefined {
-  const text = bytes.toString('latin1', start, end)
-  const headers = Object.create(null) as IncomingHttpHeaders
-  const rawHeaders: string[] = []
-  let at = start
-  while (at < end) {
-    const nameStart = at
-    while (isIn(TOKEN_CHARACTER, bytes[at]!)) at += 1
-    if (at === nameStart || bytes[at] !== COLON) return undefined
-    const name = text.slice(nameStart - start, at - start)
-    at += 1
-    while (isSpace(bytes[at])) at += 1
-    const valueStart = at
-    while (isIn(VALUE_CHARACTER, bytes[at]!)) at += 1
-    if (bytes[at] !== CR || bytes[at + 1] !== LF) return undefined
-    let valueEnd = at
-    while (valueEnd > valueStart && isSpace(bytes[valueEnd - 1])) valueEnd -= 1
-    at += 2
-    const key = name.toLowerCase()
-    if (headers[key] !== undefined) return undefined
-    const value = text.slice(valueStart - start, valueEnd - start)
-    headers[key] = value
-    rawHeaders.push(name, value)
-  }
-  return { headers, rawHeaders }
-}
-
 /** How the body ends and whether the connection goes on; undefined when that is not plain. */
 function framingOf(method: string, headers: IncomingHttpHeaders): Pick<WireHead, 'length' | 'isLast'> | undefined {
   const { connection, upgrade, expect, 'content-length': length, 'transfer-encoding': coding } = headers
   if (upgrade !== undefined || expect !== undefined || headers['proxy-connection'] !== undefined) return undefined
-  const wish = connection?.toLowerCase()
+  const wish = connection === 'keep-alive' ? connection : connection?.toLowerCase()
   if (wish !== undefined && wish !== 'keep-alive' && wish !== 'close') return undefined
   const isLast = wish === 'close'
   if (length === undefined && coding === undefined) return { length: 0, isLast }
@@ -95,24 +88,4 @@ function framingOf(method: string, headers: IncomingHttpHeaders): Pick<WireHead,
   if (method === 'GET' || (length !== undefined && coding !== undefined)) return undefined
   if (length !== undefined) return /^\d{1,15}$/.test(length) ? { length: Number(length), isLast } : undefined
   return coding === 'chunked' ? { length: undefined, isLast } : undefined
-}
-
-const TOKEN_CHARACTER = 1
-const VALUE_CHARACTER = 2
-const URL_CHARACTER = 4
-
-const CLASSES = new Uint8Array(256)
-for (let byte = 0; byte < 256; byte += 1) {
-  const character = String.fromCharCode(byte)
-  if (/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(character)) CLASSES[byte]! |= TOKEN_CHARACTER
-  if (byte === TAB || (byte >= SPACE && byte !== 0x7f)) CLASSES[byte]! |= VALUE_CHARACTER
-  if (/[!$&'()*+,\-./:;=?@_~%0-9A-Za-z]/.test(character)) CLASSES[byte]! |= URL_CHARACTER
-}
-
-function isIn(kind: number, byte: number): boolean {
-  return (CLASSES[byte]! & kind) !== 0
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === SPACE || byte === TAB
 }

@@ -1,8 +1,8 @@
-import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HttpRequest } from '../exchange.ts'
 import { ChunkReader } from './chunk-reader.ts'
+import { Listeners } from './listeners.ts'
 import type { WireHead } from './read-head.ts'
 
 interface RequestEvents {
@@ -16,7 +16,7 @@ interface RequestEvents {
 export const MOST_UNREAD_BYTES = 64 * 1024
 
 /** A request that is read from a connection of the wire; as much of node:http's as handlers need. */
-export class WireRequest extends EventEmitter<RequestEvents> implements HttpRequest {
+export class WireRequest extends Listeners<RequestEvents> implements HttpRequest {
   readonly method: string
   readonly url: string
   readonly httpVersion = '1.1'
@@ -72,7 +72,7 @@ export class WireRequest extends EventEmitter<RequestEvents> implements HttpRequ
 
   /** Who listens wants to hear, unless it has said otherwise. */
   override on<K extends keyof RequestEvents>(event: K, listener: (...args: RequestEvents[K]) => void): this {
-    super.on(event, listener as never)
+    super.on(event, listener)
     if (event === 'data' && this.#isFlowing === undefined) this.resume()
     return this
   }

@@ -1,8 +1,10 @@
-import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
+import type { AnswerHead } from '../answer-parser.ts'
 import type { HttpResponse } from '../exchange.ts'
 import { STATUS_CODES } from '../node-http.ts'
+import { linesPassedOn, passOn, type Instead } from '../pass-on.ts'
 import { httpDate } from './http-date.ts'
+import { Listeners } from './listeners.ts'
 import type { WireRequest } from './wire-request.ts'
 
 interface ResponseEvents {
@@ -28,7 +30,7 @@ const MOST_JOINED_BYTES = 16 * 1024
 const MOST_HELD_BYTES = 16 * 1024
 
 /** An answer on a connection of the wire; as much of node:http's as handlers need. */
-export class WireResponse extends EventEmitter<ResponseEvents> implements HttpResponse {
+export class WireResponse extends Listeners<ResponseEvents> implements HttpResponse {
   readonly req: WireRequest
   statusCode = 200
   statusMessage = ''
@@ -66,19 +68,17 @@ export class WireResponse extends EventEmitter<ResponseEvents> implements HttpRe
 
   writeHead(status: number, message: string | Record<string, string>, headers: string[] = []): this {
     const given = typeof message === 'string' ? headers : Object.entries(message).flat()
-    this.statusCode = status
-    this.statusMessage = typeof message === 'string' && message !== '' ? message : (STATUS_CODES[status] ?? 'unknown')
-    this.#hasBody = status !== 204 && status !== 304
-    let lines = this.#linesOf(this.#fields ? withDefaults(given, this.#fields) : given)
-    if (!this.#hasDate) lines += `Date: ${httpDate()}\r\n`
-    this.chunkedEncoding = this.#left === undefined && this.#hasBody
-    if (this.chunkedEncoding) lines += 'Transfer-Encoding: chunked\r\n'
-    const keepS = this.isLast ? 0 : this.#lane.keepAliveS(this)
-    this.isLast = keepS === 0
-    const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
-    this.headersSent = true
-    this.#head = `HTTP/1.1 ${status} ${this.statusMessage}\r\n${lines}Connection: ${connection}\r\n\r\n`
-    return this
+    const reason = typeof message === 'string' ? message : ''
+    return this.#begin(status, reason, this.#linesOf(this.#fields ? withDefaults(given, this.#fields) : given))
+  }
+
+  writePassedOn(head: AnswerHead, instead: Instead): this {
+    const { statusCode, statusMessage, rawHeaders, headers } = head
+    if (this.#fields) return this.writeHead(statusCode, statusMessage, passOn(rawHeaders, instead))
+    const length = headers[LENGTH]
+    this.#hasDate = headers['date'] !== undefined
+    if (length !== undefined) this.#left = Number(length)
+    return this.#begin(statusCode, statusMessage, linesPassedOn(rawHeaders, instead))
   }
 
   write(given: string | Buffer): boolean {
@@ -139,6 +139,22 @@ export class WireResponse extends EventEmitter<ResponseEvents> implements HttpRe
     else if (held) this.emit('drain')
   }
 
+  /** `headers` are lines. What is still missing is said after them. */
+  #begin(status: number, reason: string, headers: string): this {
+    this.statusCode = status
+    this.statusMessage = reason === '' ? (STATUS_CODES[status] ?? 'unknown') : reason
+    this.#hasBody = status !== 204 && status !== 304
+    this.chunkedEncoding = this.#left === undefined && this.#hasBody
+    const date = this.#hasDate ? '' : `Date: ${httpDate()}\r\n`
+    const coding = this.chunkedEncoding ? 'Transfer-Encoding: chunked\r\n' : ''
+    const keepS = this.isLast ? 0 : this.#lane.keepAliveS(this)
+    this.isLast = keepS === 0
+    const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
+    this.headersSent = true
+    this.#head = `HTTP/1.1 ${status} ${this.statusMessage}\r\n${headers}${date}${coding}Connection: ${connection}\r\n\r\n`
+    return this
+  }
+
   /** Takes note of what they say about the body and the connection. */
   #linesOf(fields: readonly string[]): string {
     let lines = ''
@@ -151,7 +167,7 @@ export class WireResponse extends EventEmitter<ResponseEvents> implements HttpRe
         continue
       }
       if (name.length === 4 && name.toLowerCase() === 'date') this.#hasDate = true
-      if (name.length === 14 && name.toLowerCase() === 'content-length') this.#left = Number(value)
+      if (name.length === LENGTH.length && name.toLowerCase() === LENGTH) this.#left = Number(value)
       lines += `${name}: ${value}\r\n`
     }
     return lines
@@ -198,6 +214,8 @@ export class WireResponse extends EventEmitter<ResponseEvents> implements HttpRe
     else socket.write('', finish)
   }
 }
+
+const LENGTH = 'content-length'
 
 /** What is said with the head is stronger than what was set before. */
 function withDefaults(given: readonly string[], defaults: ReadonlyMap<string, string>): string[] {
