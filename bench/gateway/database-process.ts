@@ -3,6 +3,7 @@ import { ConnectionPool } from '../../src/platform/connection-pool.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { parseJson, readBody, startHttpServer } from '../../src/platform/http.ts'
 import { silentLogger } from '../../src/platform/log.ts'
+import { instead } from '../../src/platform/pass-on.ts'
 import { forwarded } from '../../src/testing/forwarded.ts'
 import { answerMemory } from '../worker/memory.ts'
 import { begin, connectTo, createTables, end, pick } from './database.ts'
@@ -26,7 +27,7 @@ const server = await startHttpServer({
     const picked = await pick(sql, model)
     if (!picked) throw new AppError('model_not_ready', 'There is no replica.')
     await begin(sql, picked)
-    const headers = { host: picked.address }
+    const headers = instead({ host: picked.address })
     await forwarded(request, response, { ...hostAndPort(picked.address)!, path: request.url!, headers, pool }, body)
     await end(sql, picked)
   },

@@ -1,12 +1,12 @@
-import { MODEL_HEADER, REFUSAL_HEADER } from '../api/data-port.ts'
+import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Instead } from '../platform/pass-on.ts'
+import { Instead, instead } from '../platform/pass-on.ts'
 import { forward, type Forwarded, type Forwarder, type Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
 import type { Contact } from './liveness.ts'
 import { isUnsent } from './not-served.ts'
-import { replicaAt } from './replica-at.ts'
+import { FOR_US, replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'
 import type { Exchange, ServeDeps } from './serve.ts'
 
@@ -18,8 +18,8 @@ export class Attempt implements Upstream, Forwarder {
   host = ''
   port = 0
   path = ''
-  headers: Instead = NONE
-  answerHeaders: Instead = NONE
+  headers = NONE
+  answerHeaders = NONE
   readonly pool: ServeDeps['pool']
   readonly #deps: ServeDeps
   readonly #exchange: Exchange
@@ -49,18 +49,11 @@ export class Attempt implements Upstream, Forwarder {
     this.host = at.host
     this.port = at.port
     this.path = `${at.path}${request.url ?? ''}`
-    this.headers = {
-      host: at.headers.host,
-      authorization: at.headers.authorization,
-      [MODEL_HEADER]: at.headers[MODEL_HEADER],
-      'x-request-id': decision.requestId,
-      // The client's key is for us; the node's data port has its own.
-      'x-api-key': undefined,
-      expect: undefined,
-    }
+    const id = `x-request-id: ${decision.requestId}\r\n`
     // What has begun without a compression cannot go on with one.
-    if (response.headersSent) this.headers = { ...this.headers, 'accept-encoding': 'identity' }
-    this.answerHeaders = this.#answerHeaders()
+    const isBegun = response.headersSent
+    this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
+    this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.#route) : id)
     forward(request, response, this, this, body)
   }
 
@@ -92,17 +85,6 @@ export class Attempt implements Upstream, Forwarder {
     this.#isOver = true
     this.#contact.end()
     return true
-  }
-
-  #answerHeaders(): Instead {
-    const { nodeName, replicaId } = this.#route
-    return {
-      'x-request-id': this.#exchange.decision.requestId,
-      // Nobody else's word passes for ours.
-      'x-flotilla-node': this.#deps.exposeNode ? encodeURI(nodeName) : undefined,
-      'x-flotilla-replica': this.#deps.exposeNode ? replicaId : undefined,
-      [REFUSAL_HEADER]: undefined,
-    }
   }
 
   #endOf(result: Forwarded): AttemptEnd {
@@ -145,7 +127,21 @@ export class Attempt implements Upstream, Forwarder {
   }
 }
 
-const NONE: Instead = {}
+const NONE = instead({})
+const REPLACED: ReadonlySet<string> = new Set([...FOR_US, 'x-request-id', 'expect'])
+const REPLACED_LATER: ReadonlySet<string> = new Set([...REPLACED, 'accept-encoding'])
+const PLAIN = 'accept-encoding: identity\r\n'
+/** Nobody else's word passes for ours. */
+const ANSWER_REPLACED: ReadonlySet<string> = new Set([
+  'x-request-id',
+  'x-flotilla-node',
+  'x-flotilla-replica',
+  REFUSAL_HEADER,
+])
+
+function nodeLines({ nodeName, replicaId }: LiveRoute): string {
+  return `x-flotilla-node: ${encodeURI(nodeName)}\r\nx-flotilla-replica: ${replicaId}\r\n`
+}
 
 function engineError(status: number, text: string): AppError {
   const said = text.trim() === '' ? 'and nothing more' : text.trim()

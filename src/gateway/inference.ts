@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { NobodyListensError, type Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, toAppError } from '../platform/errors.ts'
@@ -15,6 +14,7 @@ import { Liveness } from './liveness.ts'
 import { answerModels, isModelsPath } from './models-api.ts'
 import { probe } from './probe.ts'
 import type { ReadLimits } from './read-request.ts'
+import { requestIdOf } from './request-id.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
 import type { ReadyDeps } from './serve-when-ready.ts'
@@ -99,12 +99,4 @@ const nobody: Pick<Bus, 'request'> = {
   async request(name) {
     throw new NobodyListensError(name)
   },
-}
-
-/** The client's own, so that it finds its request in our records; else one that nobody else has. */
-function requestIdOf({ headers }: HttpRequest): string {
-  const given = headers['x-request-id']
-  if (typeof given !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(given)) return randomUUID()
-  // A text of its own: as a part of the head it would keep all of that for as long as its record is kept.
-  return Buffer.from(given, 'latin1').toString('latin1')
 }

@@ -1,29 +1,35 @@
 import { MODEL_HEADER, replicaPath } from '../api/data-port.ts'
 import { hostAndPort, type Address } from '../platform/address.ts'
+import { instead } from '../platform/pass-on.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 export interface ReplicaAt extends Address {
   /** What the path of every request to it begins with. */
   path: string
-  headers: { host: string; authorization: string; [MODEL_HEADER]: string }
+  /** What its node's data port asks of us, in the place of all that is in `FOR_US`; and the same as lines of a head. */
+  headers: Record<string, string>
+  lines: string
 }
+
+/** Headers of a client that go no further. Its key is for us: the node's data port has its own. */
+export const FOR_US: ReadonlySet<string> = new Set(['host', 'authorization', 'x-api-key', MODEL_HEADER])
 
 /** A route never changes: what is new in the table is a new one. */
 const known = new WeakMap<LiveRoute, ReplicaAt>()
 
-/** Where a replica is reached, and what its node's data port asks of us. Undefined when the node's address is none. */
+/** Where a replica is reached. Undefined when the node's address is none. */
 export function replicaAt(route: LiveRoute): ReplicaAt | undefined {
-  const found = known.get(route) ?? find(route)
-  if (found) known.set(route, found)
-  return found
+  const found = known.get(route)
+  if (found) return found
+  const made = find(route)
+  if (made) known.set(route, made)
+  return made
 }
 
 function find({ replicaId, generation, modelName, address, dataKey }: LiveRoute): ReplicaAt | undefined {
   const at = hostAndPort(address)
   if (!at) return undefined
-  return {
-    ...at,
-    path: replicaPath(replicaId, generation),
-    headers: { host: address, authorization: `Bearer ${dataKey}`, [MODEL_HEADER]: encodeURIComponent(modelName) },
-  }
+  const model = encodeURIComponent(modelName)
+  const headers = { host: address, authorization: `Bearer ${dataKey}`, [MODEL_HEADER]: model }
+  return { ...at, path: replicaPath(replicaId, generation), headers, lines: instead(headers).lines }
 }

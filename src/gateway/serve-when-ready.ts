@@ -51,7 +51,7 @@ class Rounds {
   #round = 1
   #passed = NONE
   /** Gives its place in the room back. */
-  #leave = (): void => {}
+  #leave = nothing
 
   constructor(deps: ReadyDeps, ask: Ask, serve: (done: Done) => void, done: Done) {
     this.#deps = deps
@@ -104,6 +104,8 @@ class Rounds {
     this.next()
   }
 }
+
+const nothing = (): void => {}
 
 async function waitForLoad({ coldLoads, clock }: ReadyDeps, ask: Ask, passed: ReadonlySet<string>): Promise<void> {
   const { model, gone, waits, onStatus = () => {} } = ask

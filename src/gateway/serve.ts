@@ -66,7 +66,7 @@ class Delivery {
   readonly #triesBefore: number
   #dead = 0
   /** Gives back the count of the replica that has the request now. */
-  #release = (): void => {}
+  #release = nothing
 
   constructor(deps: ServeDeps, exchange: Exchange, done: Done) {
     this.#deps = deps
@@ -138,6 +138,8 @@ class Delivery {
     else this.#done(end === 'served' ? undefined : end)
   }
 }
+
+const nothing = (): void => {}
 
 async function whyNotAlive(checking: Promise<Verdict>, gone: AbortSignal) {
   // Whoever has gone waits for nothing; that it has gone is found when it would be served.

@@ -4,6 +4,7 @@ import type { RouteMessage } from '../api/bus/messages.ts'
 import { systemClock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
+import { instead } from '../platform/pass-on.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { aDataPort } from '../testing/data-port.ts'
 import { serve } from '../testing/http.ts'
@@ -67,7 +68,7 @@ function proxyAs(id: string, url: string): Promise<string> {
     onUpgrade: async (request, socket, head) => {
       const { hostname: host, port } = new URL(url)
       const path = request.url!.replace(`/replicas/${id}/`, '/replicas/r/')
-      await forwardUpgrade(request, socket, head, { host, port: Number(port), path, headers: {} })
+      await forwardUpgrade(request, socket, head, { host, port: Number(port), path, headers: instead({}) })
     },
   })
 }

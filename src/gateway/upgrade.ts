@@ -6,13 +6,14 @@ import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Forwarded } from '../platform/proxy.ts'
 import { whenGone } from '../platform/socket-gone.ts'
+import { Instead, instead } from '../platform/pass-on.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import type { Caller } from './guard.ts'
 import type { Liveness } from './liveness.ts'
 import { NotServedError } from './not-served.ts'
 import { modelInQuery, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
-import { replicaAt } from './replica-at.ts'
+import { FOR_US, replicaAt } from './replica-at.ts'
 import { routeKey, type LiveRoute } from './routing-table.ts'
 import { serveWhenReady, type Done, type ReadyDeps } from './serve-when-ready.ts'
 
@@ -122,10 +123,11 @@ function connectToRoute(
     host: at.host,
     port: at.port,
     path: `${at.path}${request.url ?? ''}`,
-    // The client's key is for us; the node's data port has its own.
-    headers: { ...at.headers, 'x-api-key': undefined },
-    answerHeaders: { [REFUSAL_HEADER]: undefined },
+    headers: new Instead(FOR_US, at.lines),
+    answerHeaders: ANSWER_HEADERS,
     isRefusal: (answer) => answer.headers[REFUSAL_HEADER] !== undefined,
     onHeard,
   })
 }
+
+const ANSWER_HEADERS = instead({ [REFUSAL_HEADER]: undefined })

@@ -44,7 +44,7 @@ export interface HttpResponse {
   writeHead(status: number, headers: Record<string, string>): this
   writeHead(status: number, message: string, headers: string[]): this
   /** The same for a head that was read here and is passed on. Where it is missing, `writeHead` does it. */
-  writePassedOn?(head: AnswerHead, instead: Instead): this
+  writePassedOn?(head: AnswerHead, ours: Instead): this
   /** False when the client does not keep up: there will be a `drain`. */
   write(piece: string | Buffer): boolean
   /** The same for pieces in the chunks in which they came, each of them whole. Where it is missing, they are unpacked. */

@@ -10,56 +10,64 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-
-/** What takes the place of headers, by their names in lower case; `undefined` takes one away. */
-export type Instead = Readonly<Record<string, string | undefined>>
-
-/**
- * The same as lines of a head, for when nothing else is done with them: no list is made of what is written anyway. Nothing
- * here holds a line break: what came was read as lines, and `instead` is ours.
- */
-export function linesPassedOn(raw: readonly string[], instead: Instead, isLengthKnown = false): string {
-  let lines = ''
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!
-    const lower = lowerCase(name)
-    if (lower === 'connection' && raw[i + 1] !== 'keep-alive') return toLines(passOn(raw, instead), isLengthKnown)
-    const isOurs = HOP_BY_HOP.has(lower) || Object.hasOwn(instead, lower) || (isLengthKnown && lower === LENGTH)
-    if (!isOurs) lines += `${name}: ${raw[i + 1]}\r\n`
-  }
-  for (const name in instead) {
-    const value = instead[name]
-    if (value !== undefined) lines += `${name}: ${value}\r\n`
-  }
-  return lines
-}
-
 const LENGTH = 'content-length'
 
-function toLines(headers: readonly string[], isLengthKnown: boolean): string {
-  let lines = ''
-  for (let i = 0; i < headers.length; i += 2) {
-    const isOurs = isLengthKnown && headers[i]!.toLowerCase() === LENGTH
-    if (!isOurs) lines += `${headers[i]}: ${headers[i + 1]}\r\n`
+/** What takes the place of headers. The names are those that it replaces or takes away, in lower case. */
+export class Instead {
+  readonly names: ReadonlySet<string>
+  /** As lines of a head. Nobody but us says what is in them. */
+  readonly lines: string
+
+  constructor(names: ReadonlySet<string>, lines: string) {
+    this.names = names
+    this.lines = lines
   }
-  return lines
+
+  /** Name, value, name, value … */
+  pairs(): string[] {
+    const lines = this.lines.split('\r\n').slice(0, -1)
+    return lines.flatMap((line) => {
+      const colon = line.indexOf(': ')
+      return [line.slice(0, colon), line.slice(colon + 2)]
+    })
+  }
 }
 
-/** Headers as they came, several of a name and all, with `instead` in the place of those that it names. */
-export function passOn(raw: readonly string[], instead: Instead): string[] {
+/** By names in lower case; `undefined` takes a header away. */
+export function instead(headers: Readonly<Record<string, string | undefined>>): Instead {
+  let lines = ''
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) lines += `${name}: ${value}\r\n`
+  }
+  return new Instead(new Set(Object.keys(headers)), lines)
+}
+
+/**
+ * Headers as they came, several of a name and all, with ours in the place of those that it names: as lines of a head,
+ * since on the way of a request nothing else is done with them. `isLengthKnown`: the body's length is said by others.
+ */
+export function linesPassedOn(raw: readonly string[], ours: Instead, isLengthKnown = false): string {
+  let lines = ''
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = lowerCase(raw[i]!)
+    if (name === 'connection' && raw[i + 1] !== 'keep-alive') return toLines(passOn(raw, ours), isLengthKnown)
+    const isPassed = !HOP_BY_HOP.has(name) && !ours.names.has(name) && !(isLengthKnown && name === LENGTH)
+    if (isPassed) lines += `${raw[i]}: ${raw[i + 1]}\r\n`
+  }
+  return lines + ours.lines
+}
+
+/** The same as name, value, name, value … */
+export function passOn(raw: readonly string[], ours: Instead): string[] {
   let named: string[] | undefined
   const passed: string[] = []
   for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase()
+    const name = lowerCase(raw[i]!)
     if (name === 'connection') named = [...(named ?? []), ...namesIn(raw[i + 1]!)]
-    else if (!HOP_BY_HOP.has(name) && !Object.hasOwn(instead, name)) passed.push(raw[i]!, raw[i + 1]!)
+    else if (!HOP_BY_HOP.has(name) && !ours.names.has(name)) passed.push(raw[i]!, raw[i + 1]!)
   }
   const rest = named ? without(passed, named) : passed
-  for (const name in instead) {
-    const value = instead[name]
-    if (value !== undefined) rest.push(name, value)
-  }
-  return rest
+  return [...rest, ...ours.pairs()]
 }
 
 function namesIn(list: string): string[] {
@@ -73,4 +81,13 @@ function without(headers: readonly string[], names: readonly string[]): string[]
     if (!names.includes(headers[i]!.toLowerCase())) left.push(headers[i]!, headers[i + 1]!)
   }
   return left
+}
+
+function toLines(headers: readonly string[], isLengthKnown: boolean): string {
+  let lines = ''
+  for (let i = 0; i < headers.length; i += 2) {
+    const isSaid = isLengthKnown && headers[i]!.toLowerCase() === LENGTH
+    if (!isSaid) lines += `${headers[i]}: ${headers[i + 1]}\r\n`
+  }
+  return lines
 }

@@ -9,6 +9,7 @@ import type { ExchangeHandler } from './exchange.ts'
 import type { Handler } from './http.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { request as httpRequest } from './node-http.ts'
+import { instead } from './pass-on.ts'
 import type { Forwarded, Upstream } from './proxy.ts'
 
 /** A proxy in front of `upstream`; tells what became of each request. */
@@ -16,7 +17,7 @@ async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
   const target = new URL(await serve(upstream))
   const results: Promise<Forwarded>[] = []
   const url = await serve(async (request, response) => {
-    const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: {}, ...options }
+    const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: instead({}), ...options }
     const result = forwarded(request, response, to)
     results.push(result)
     await result
@@ -48,7 +49,7 @@ test('method, path, body and unknown headers go through; hop-by-hop headers do n
 
 test('headers of the upstream replace the client’s, and undefined takes one away', async () => {
   const { url } = await proxyTo((request, response) => void response.end(JSON.stringify(request.headers)), {
-    headers: { authorization: 'Bearer ours', 'x-private': undefined },
+    headers: instead({ authorization: 'Bearer ours', 'x-private': undefined }),
   })
   const response = await fetch(url, { headers: { authorization: 'Bearer theirs', 'x-private': '1' } })
   const headers = (await response.json()) as Record<string, string>
@@ -104,7 +105,7 @@ test('a refusal does not reach the client, so another may be tried', async () =>
 })
 
 test('headers of ours replace those of the answer', async () => {
-  const answerHeaders = { 'x-request-id': 'ours', 'x-private': undefined }
+  const answerHeaders = instead({ 'x-request-id': 'ours', 'x-private': undefined })
   const { url } = await proxyTo(
     (_, response) => void response.writeHead(200, { 'X-Request-Id': 'theirs', 'x-private': '1', 'x-other': '1' }).end(),
     { answerHeaders },
@@ -167,7 +168,7 @@ test('a client that has gone before is not asked for', async () => {
     const closed = new Promise((resolve) => request.socket.once('close', resolve))
     leave.abort()
     await closed
-    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {} }
+    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: instead({}) }
     resolve(await forwarded(request, response, to, Buffer.alloc(0)))
   })
   const leave = new AbortController()
@@ -220,7 +221,7 @@ test('a kept connection that ends as it is used again is no failure: a new one i
     }),
   )
   const url = await serve(async (request, response) => {
-    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: {}, pool }
+    const to = { host: target.hostname, port: Number(target.port), path: '/', headers: instead({}), pool }
     await forwarded(request, response, to, Buffer.from('body'))
   })
   const post = async () => (await fetch(url, { method: 'POST', body: 'body' })).text()
@@ -245,7 +246,7 @@ test('a client that goes away with its answer in hand takes nobody else’s conn
       host: target.hostname,
       port: Number(target.port),
       path: request.url!,
-      headers: {},
+      headers: instead({}),
       pool,
     })
   }

@@ -3,7 +3,7 @@ import type { AnswerHead } from './answer-parser.ts'
 import { clientOf, type ClientWatcher } from './client.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './exchange.ts'
-import { linesPassedOn, passOn, type Instead } from './pass-on.ts'
+import { instead, linesPassedOn, passOn, type Instead } from './pass-on.ts'
 import { UpstreamConnection, type CallEvents } from './upstream-connection.ts'
 
 export interface Upstream extends Address {
@@ -282,16 +282,18 @@ function hasBody({ headers }: HttpRequest): boolean {
 }
 
 /** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
-function begin(response: HttpResponse, head: AnswerHead, instead: Upstream['answerHeaders'] = {}): Error | undefined {
+function begin(response: HttpResponse, head: AnswerHead, ours = NOTHING_INSTEAD): Error | undefined {
   try {
-    if (response.writePassedOn) response.writePassedOn(head, instead)
-    else response.writeHead(head.statusCode, head.statusMessage, passOn(head.rawHeaders, instead))
+    if (response.writePassedOn) response.writePassedOn(head, ours)
+    else response.writeHead(head.statusCode, head.statusMessage, passOn(head.rawHeaders, ours))
   } catch (error) {
     response.statusMessage = ''
     return error as Error
   }
   return undefined
 }
+
+const NOTHING_INSTEAD = instead({})
 
 /** Words can be added only to events that are plain text and whose length was not told beforehand. */
 function endBroken(

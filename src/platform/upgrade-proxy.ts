@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { request as httpRequest, STATUS_CODES } from './node-http.ts'
-import { passOn } from './pass-on.ts'
+import { instead, passOn } from './pass-on.ts'
 import type { Forwarded, Upstream } from './proxy.ts'
 import { whenGone } from './socket-gone.ts'
 
@@ -89,13 +89,15 @@ export function forwardUpgrade(
   })
 }
 
-function headOf(answer: IncomingMessage, connection: readonly string[], { answerHeaders = {} }: Upstream): string {
+function headOf(answer: IncomingMessage, connection: readonly string[], { answerHeaders = NOTHING_INSTEAD }: Upstream): string {
   const status = answer.statusCode ?? 502
   const headers = [...passOn(answer.rawHeaders, answerHeaders), ...connection]
   let lines = `HTTP/1.1 ${status} ${answer.statusMessage ?? STATUS_CODES[status] ?? ''}\r\n`
   for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`
   return `${lines}\r\n`
 }
+
+const NOTHING_INSTEAD = instead({})
 
 /** Each gets what the other says. When one ends or breaks, the other ends as well, after what was still on its way. */
 function tie(one: Socket, other: Socket): Promise<void> {

@@ -72,13 +72,13 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return this.#begin(status, reason, this.#linesOf(this.#fields ? withDefaults(given, this.#fields) : given))
   }
 
-  writePassedOn(head: AnswerHead, instead: Instead): this {
+  writePassedOn(head: AnswerHead, ours: Instead): this {
     const { statusCode, statusMessage, rawHeaders, headers } = head
-    if (this.#fields) return this.writeHead(statusCode, statusMessage, passOn(rawHeaders, instead))
+    if (this.#fields) return this.writeHead(statusCode, statusMessage, passOn(rawHeaders, ours))
     const length = headers[LENGTH]
     this.#hasDate = headers['date'] !== undefined
     if (length !== undefined) this.#left = Number(length)
-    return this.#begin(statusCode, statusMessage, linesPassedOn(rawHeaders, instead))
+    return this.#begin(statusCode, statusMessage, linesPassedOn(rawHeaders, ours))
   }
 
   write(given: string | Buffer): boolean {

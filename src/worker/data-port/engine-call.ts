@@ -2,6 +2,7 @@ import { MODEL_HEADER } from '../../api/data-port.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
+import { Instead } from '../../platform/pass-on.ts'
 import { forward, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
 import { refuse } from './refuse.ts'
 import { replaceModel } from './replace-model.ts'
@@ -73,10 +74,11 @@ export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
  * just on its way is then lost. A new one on loopback takes a fraction of a millisecond.
  */
 export function engineAt(port: number, path: string): Upstream {
-  // The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours.
-  const forUs = { authorization: undefined, [MODEL_HEADER]: undefined, expect: undefined }
-  return { host: '127.0.0.1', port, path, headers: { host: `127.0.0.1:${port}`, ...forUs } }
+  return { host: '127.0.0.1', port, path, headers: new Instead(FOR_US, `host: 127.0.0.1:${port}\r\n`) }
 }
+
+/** The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours. */
+const FOR_US = new Set(['host', 'authorization', MODEL_HEADER, 'expect'])
 
 /**
  * By its type, a body may be JSON. Clients are careless with that, so whatever has no type that rules it out is looked
