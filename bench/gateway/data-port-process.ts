@@ -1,6 +1,7 @@
 import { startHttpServer } from '../../src/platform/http.ts'
 import { silentLogger } from '../../src/platform/log.ts'
-import { dataPortHandler, REPLICAS_PREFIX, replicaHandler } from '../../src/worker/data-port.ts'
+import { dataPortHandler, REPLICAS_PREFIX, replicaHandler, type DataPortOptions } from '../../src/worker/data-port.ts'
+import { enginePool } from '../../src/worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../../src/worker/data-port/target.ts'
 import { answerMemory } from '../worker/memory.ts'
 import { MODEL_NAME } from './messages.ts'
@@ -8,7 +9,12 @@ import { DATA_KEY } from './table.ts'
 
 /** A worker's data port in a process of its own. It has one replica for each engine, whose ports are given. */
 const replicas = new Map(process.argv.slice(2).map((port, i) => [`replica-${i}`, replicaAt(Number(port), i)]))
-const dataPort = { replicas: { find: (id: string) => replicas.get(id) }, dataKey: () => DATA_KEY, checks: {} }
+const dataPort: DataPortOptions = {
+  replicas: { find: (id: string) => replicas.get(id) },
+  dataKey: () => DATA_KEY,
+  checks: {},
+  pool: enginePool(),
+}
 const server = await startHttpServer({
   listen: { host: '127.0.0.1', port: 0 },
   purpose: 'the bench',

@@ -63,6 +63,27 @@ describe('what is remembered', () => {
   })
 })
 
+test('of many ordinary requests as much is remembered as of few: who got it, out of how many, and how it went', () => {
+  const candidates = [{ route: aRoute(0), here: 3, elsewhere: 2, lastUsedMs: 990, leftOut: null }]
+  const fields = { candidates, candidateCount: 16, queuedMs: 1, loadWaitMs: 2, keyId: 'k1' }
+  const [whole, brief] = [true, false].map((isSampled) => {
+    const decisions = new Decisions('g')
+    decisions.keep(aDecision('id', { ...fields, isSampled }))
+    return decisions.find('id')
+  })
+  expect(brief).toEqual(whole)
+  const never = new Decisions('g')
+  never.keep(aDecision('id', { candidates: [{ ...candidates[0]!, lastUsedMs: undefined }], isSampled: false }))
+  expect(never.find('id')?.candidates[0]?.idle_ms).toBeNull()
+})
+
+test('one that was left out before it was tried is remembered with the reason', () => {
+  const decisions = new Decisions('g')
+  const left = { route: aRoute(0), here: 0, elsewhere: 0, lastUsedMs: undefined, leftOut: 'no probe answered' }
+  decisions.keep(aDecision('id', { candidates: [left], isSampled: false }))
+  expect(decisions.find('id')?.candidates[0]?.left_out).toBe('no probe answered')
+})
+
 test('a record has the shape that was agreed, the tried ones first, and no secret', () => {
   const decisions = new Decisions('g')
   const candidates = [0, 1, 2].map((i) => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { ConnectionPool } from '../platform/connection-pool.ts'
-import { AppError } from '../platform/errors.ts'
+import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
 import type { ApiStyle } from './api-errors.ts'

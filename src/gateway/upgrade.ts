@@ -57,7 +57,7 @@ export function upgradeHandler(deps: UpgradeDeps): UpgradeHandler {
             },
           )
         }
-        serveWhenReady(deps, ask, connect, (error) => (error === undefined ? resolve() : reject(error as Error)))
+        serveWhenReady(deps, ask, connect, (error) => (error === undefined ? resolve() : reject(error)))
       })
     } finally {
       stopLooking()

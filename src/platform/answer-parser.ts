@@ -34,6 +34,8 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 export class AnswerParser {
   /** The connection may have another request after this answer. */
   mayKeepAlive = false
+  /** The answer came in chunks. */
+  isChunked = false
   readonly #events: AnswerEvents
   readonly #method: string
   #state: State = 'head'
@@ -77,8 +79,7 @@ export class AnswerParser {
     if (at === -1 ? input.length > MOST_HEAD_BYTES : at > MOST_HEAD_BYTES) throw new Error('its head is too long')
     if (at === -1) {
       // Told at once: one who speaks something else may wait for us to go on.
-      if (!PROTOCOL.startsWith(input.toString('latin1', 0, PROTOCOL.length)))
-        throw notHttp()
+      if (!PROTOCOL.startsWith(input.toString('latin1', 0, PROTOCOL.length))) throw notHttp()
       return 0
     }
     const { head, next, length } = readHead(input, at, this.#method)
@@ -87,6 +88,7 @@ export class AnswerParser {
       this.#state = next
       this.#left = length
       this.mayKeepAlive = head.mayKeepAlive
+      this.isChunked = head.isChunked
       if (next === 'chunks') this.#chunks = new ChunkReader()
       this.#events.onHead(head)
       if (next === 'ended' || (next === 'length' && length === 0)) this.#end()
@@ -140,7 +142,11 @@ function readHead(bytes: Buffer, at: number, method: string): HeadRead {
   const { next, length } = framingOf(statusCode, method, headers)
   const mayKeepAlive = staysOpen(bytes[7]! - ZERO, headers['connection']) && next !== 'until close'
   const statusMessage = text.slice(REASON_AT, firstEnd)
-  return { head: { statusCode, statusMessage, rawHeaders, headers, mayKeepAlive, isChunked: next === 'chunks' }, next, length }
+  return {
+    head: { statusCode, statusMessage, rawHeaders, headers, mayKeepAlive, isChunked: next === 'chunks' },
+    next,
+    length,
+  }
 }
 
 const LENGTHS = ['content-length', 'transfer-encoding']

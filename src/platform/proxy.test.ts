@@ -17,7 +17,13 @@ async function proxyTo(upstream: Handler, options: Partial<Upstream> = {}) {
   const target = new URL(await serve(upstream))
   const results: Promise<Forwarded>[] = []
   const url = await serve(async (request, response) => {
-    const to = { host: target.hostname, port: Number(target.port), path: request.url!, headers: instead({}), ...options }
+    const to = {
+      host: target.hostname,
+      port: Number(target.port),
+      path: request.url!,
+      headers: instead({}),
+      ...options,
+    }
     const result = forwarded(request, response, to)
     results.push(result)
     await result

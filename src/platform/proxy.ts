@@ -39,6 +39,8 @@ export type Forwarded =
 
 /** How long a client that has its answer already may go on sending its request. */
 const REST_WITHIN_MS = 5000
+/** Longer than a round trip anywhere. */
+const STALE_WITHIN_MS = 1000
 
 /** Who asked for a request to be sent on. */
 export interface Forwarder {
@@ -74,6 +76,7 @@ class Passage implements CallEvents, ClientWatcher {
   readonly #forwarder: Forwarder
   #connection: UpstreamConnection | undefined
   #head: AnswerHead | undefined
+  #sentAtMs = 0
   #isFlushed = false
   #isWaiting = false
   #isBetweenEvents = true
@@ -165,6 +168,7 @@ class Passage implements CallEvents, ClientWatcher {
     const { host, port } = this.#upstream
     const connection = pool?.take({ host, port }) ?? new UpstreamConnection({ host, port }, (free) => free.destroy())
     this.#connection = connection
+    this.#sentAtMs = performance.now()
     const method = this.#request.method ?? 'GET'
     connection.begin(method, requestHead(this.#request, this.#upstream, this.#body), this.#body, this)
   }
@@ -184,10 +188,12 @@ class Passage implements CallEvents, ClientWatcher {
 
   /**
    * A kept connection may end in the very moment in which it is used again. Nothing of an answer has come, and its end is
-   * no news of the upstream, so that one is asked once more, on a new connection.
+   * no news of the upstream, so that one is asked once more, on a new connection. One that was closed before says so
+   * within a round trip; whoever hangs up later has read the request, and perhaps worked for it.
    */
   #isStale({ code }: NodeJS.ErrnoException): boolean {
-    return this.#connection!.isReused && (code === 'ECONNRESET' || code === 'EPIPE')
+    const isEnd = code === 'ECONNRESET' || code === 'EPIPE'
+    return isEnd && this.#connection!.isReused && performance.now() - this.#sentAtMs < STALE_WITHIN_MS
   }
 
   #passChunks(chunks: Buffer): void {
@@ -296,12 +302,7 @@ function begin(response: HttpResponse, head: AnswerHead, ours = NOTHING_INSTEAD)
 const NOTHING_INSTEAD = instead({})
 
 /** Words can be added only to events that are plain text and whose length was not told beforehand. */
-function endBroken(
-  response: HttpResponse,
-  head: AnswerHead,
-  upstream: Upstream,
-  isBetweenEvents: boolean,
-): void {
+function endBroken(response: HttpResponse, head: AnswerHead, upstream: Upstream, isBetweenEvents: boolean): void {
   const isOpen = isPlainStream(head) && head.headers['content-length'] === undefined
   if (!isOpen || !upstream.lastWords) return void response.destroy()
   // Else they would be taken for the rest of the event that broke off.

@@ -89,7 +89,11 @@ export function forwardUpgrade(
   })
 }
 
-function headOf(answer: IncomingMessage, connection: readonly string[], { answerHeaders = NOTHING_INSTEAD }: Upstream): string {
+function headOf(
+  answer: IncomingMessage,
+  connection: readonly string[],
+  { answerHeaders = NOTHING_INSTEAD }: Upstream,
+): string {
   const status = answer.statusCode ?? 502
   const headers = [...passOn(answer.rawHeaders, answerHeaders), ...connection]
   let lines = `HTTP/1.1 ${status} ${answer.statusMessage ?? STATUS_CODES[status] ?? ''}\r\n`

@@ -31,6 +31,8 @@ const MOST_JOINED_BYTES = 16 * 1024
 export class UpstreamConnection {
   /** It has had an answer before. */
   isReused = false
+  /** Its last answer came in chunks. */
+  wasChunked = false
   /** When it was last given back. */
   idleSinceMs = 0
   readonly #socket: Socket
@@ -133,6 +135,7 @@ export class UpstreamConnection {
     this.#parser = undefined
     if (!parser.mayKeepAlive || !this.#socket.writable) return void this.#socket.destroy()
     this.isReused = true
+    this.wasChunked = parser.isChunked
     this.#socket.resume()
     this.#onFree(this)
   }

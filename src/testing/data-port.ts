@@ -13,6 +13,7 @@ import {
   REPLICAS_PREFIX,
   type DataPortOptions,
 } from '../worker/data-port.ts'
+import { enginePool } from '../worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../worker/data-port/target.ts'
 
 /** A replica that counts its requests, and that each of them ends once. */
@@ -47,7 +48,9 @@ export async function aDataPort(engine: Handler | number, options: Partial<DataP
   const port = typeof engine === 'number' ? engine : Number(new URL(await serve(engine)).port)
   const replica = new TestReplica(port)
   const replicas = { find: (id: string) => (id === 'r' ? replica : undefined) }
-  const dataPort = { replicas, dataKey: () => 'right', checks: {}, ...options }
+  const pool = enginePool()
+  onTestFinished(() => pool.destroy())
+  const dataPort = { replicas, dataKey: () => 'right', checks: {}, pool, ...options }
   const wire = { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) }
   const url = await serve(dataPortHandler(dataPort), { wire, onUpgrade: dataPortUpgrades(dataPort) })
   const ask = (path = '/v1/x', init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {}) =>

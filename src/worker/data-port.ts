@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { isLoopback } from '../platform/address.ts'
+import type { ConnectionPool } from '../platform/connection-pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { sendHealth, type Check } from '../platform/health.ts'
@@ -16,6 +17,8 @@ export interface DataPortOptions {
   /** Undefined until this node has one. */
   dataKey: () => string | undefined
   checks: Record<string, Check>
+  /** Keeps connections to engines. Without it each request has its own. */
+  pool?: ConnectionPool | undefined
   /** More to serve behind the same key. Says whether the path, which comes without its query, is one of its own. */
   extra?: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<boolean>
 }
@@ -47,7 +50,11 @@ export function dataPortHandler(options: DataPortOptions): Handler {
 export const REPLICAS_PREFIX = '/replicas/'
 
 /** The part of it that is for replicas. */
-export function replicaHandler({ replicas, dataKey }: Pick<DataPortOptions, 'replicas' | 'dataKey'>): ExchangeHandler {
+export function replicaHandler({
+  replicas,
+  dataKey,
+  pool,
+}: Pick<DataPortOptions, 'replicas' | 'dataKey' | 'pool'>): ExchangeHandler {
   return (request, response) => {
     let target: ReturnType<typeof findTarget>
     try {
@@ -56,7 +63,7 @@ export function replicaHandler({ replicas, dataKey }: Pick<DataPortOptions, 'rep
     } catch (error) {
       return refuseOrThrow(request, response, error)
     }
-    return callEngine(request, response, target.replica, target.path)
+    return callEngine(request, response, target.replica, target.path, pool)
   }
 }
 

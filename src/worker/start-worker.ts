@@ -19,6 +19,7 @@ import {
   REPLICAS_PREFIX,
   type DataPortOptions,
 } from './data-port.ts'
+import { enginePool } from './data-port/engine-call.ts'
 import { Frontends } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { FakeDevices } from './hardware/fake-devices.ts'
@@ -137,6 +138,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     replicas: { find: (id) => replicas?.supervisor.find(id) },
     dataKey: () => dataKey.key,
     checks,
+    pool: enginePool(),
     async extra(request, response, path) {
       if (!replicas || !/^\/logs(\/|$)/.test(path)) return false
       await replicas.readLogs(request, response, path.slice('/logs'.length))
@@ -259,6 +261,7 @@ async function openDataPort(
     limits: { headerBytes: 32 * 1024, headers: 250 },
     log,
   })
+  life.own('connections to engines', () => dataPort.pool?.destroy())
   life.own('data port', () => server.dispose(CLOSE_GRACE_MS))
   if (options.advertise) return formatAddress(options.advertise)
   const { host, port } = server.address

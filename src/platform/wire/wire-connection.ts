@@ -188,7 +188,7 @@ export class WireConnection implements Lane {
     if (this.socket.isPaused()) this.socket.resume()
   }
 
-  readonly #onDrain = (): void => void this.open[0]?.emit('drain')
+  readonly #onDrain = (): void => this.open[0]?.emit('drain')
 
   readonly #onEnd = (): void => {
     this.hasEnded = true

@@ -97,7 +97,7 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
   }
 
   #give(piece: Buffer): void {
-    if (this.#isFlowing && this.readableLength === 0) return void this.emit('data', piece)
+    if (this.#isFlowing && this.readableLength === 0) return this.emit('data', piece)
     this.#unread ??= []
     this.#unread.push(piece)
     this.readableLength += piece.length

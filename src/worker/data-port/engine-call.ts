@@ -1,4 +1,5 @@
 import { MODEL_HEADER } from '../../api/data-port.ts'
+import { ConnectionPool } from '../../platform/connection-pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
@@ -20,8 +21,9 @@ export function callEngine(
   response: HttpResponse,
   replica: ServedReplica,
   path: string,
+  pool: ConnectionPool | undefined,
 ): Promise<void> | void {
-  const call = new EngineCall(request, response, replica, path)
+  const call = new EngineCall(request, response, replica, path, pool)
   const { requestModel } = replica
   if (requestModel === undefined || !mayBeJson(request)) return call.send()
   return readBody(request, MOST_BODY_BYTES).then(
@@ -35,9 +37,17 @@ class EngineCall implements Forwarder {
   readonly #response: HttpResponse
   readonly #replica: ServedReplica
   readonly #path: string
+  readonly #pool: ConnectionPool | undefined
   readonly #done: () => void
 
-  constructor(request: HttpRequest, response: HttpResponse, replica: ServedReplica, path: string) {
+  constructor(
+    request: HttpRequest,
+    response: HttpResponse,
+    replica: ServedReplica,
+    path: string,
+    pool: ConnectionPool | undefined,
+  ) {
+    this.#pool = pool
     this.#request = request
     this.#response = response
     this.#replica = replica
@@ -49,7 +59,7 @@ class EngineCall implements Forwarder {
     // Asked for again: the engine may have ended while the body came in.
     const { port, key } = this.#replica
     if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
-    forward(this.#request, this.#response, engineAt(port, this.#path), this, body)
+    forward(this.#request, this.#response, engineAt(port, this.#path, this.#pool), this, body)
   }
 
   onForwarded(result: Forwarded): void {
@@ -69,12 +79,20 @@ export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
   return new AppError('bad_gateway', `The engine of ${key} did not answer: ${cause.message}.`, { cause })
 }
 
+export function engineAt(port: number, path: string, pool?: ConnectionPool): Upstream {
+  return { host: '127.0.0.1', port, path, pool, headers: new Instead(FOR_US, `host: 127.0.0.1:${port}\r\n`) }
+}
+
+/** Engines keep connections for 5 s and more. */
+const KEPT_MS = 2000
+
 /**
- * No connection is kept: llama-server closes those it has promised to keep once a stream is over, and a request that is
- * just on its way is then lost. A new one on loopback takes a fraction of a millisecond.
+ * Connections to engines. llama-server closes those it has promised to keep once a stream is over, so none is used again
+ * after an answer in chunks: a new one takes a fraction of a millisecond, which is nothing beside a stream and as much as
+ * all else beside a short answer.
  */
-export function engineAt(port: number, path: string): Upstream {
-  return { host: '127.0.0.1', port, path, headers: new Instead(FOR_US, `host: 127.0.0.1:${port}\r\n`) }
+export function enginePool(): ConnectionPool {
+  return new ConnectionPool({ idleMs: KEPT_MS, keepsAfterChunks: false })
 }
 
 /** The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours. */
