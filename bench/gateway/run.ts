@@ -34,7 +34,7 @@ import { measureWithWrk } from './wrk.ts'
  * client, upstreams and PostgreSQL share the others. `direct` has no proxy: it is the most that client and upstreams can.
  *
  *   flotilla   the real handler on a table of 16 replicas; it reads the model from the body, picks, counts, forwards
- *   two hops   the same in front of a worker's data port, which makes a new connection to its engine for each request
+ *   two hops   the same in front of a worker's data port, which sends on to the engines
  *   nginx      least_conn over the 16 upstreams; never looks at the body
  *   haproxy    the same with leastconn
  *   database   what Flotilla does, but where to is asked of PostgreSQL with LocalAI's dozen statements a request
@@ -164,9 +164,9 @@ function printMemory(memory: ReadonlyMap<Name, number | undefined>): void {
 }
 
 function printPicks(): void {
-  const { structureUs, scanUs } = measurePicks()
-  const ratio = (scanUs / structureUs).toFixed(0)
-  console.log(
-    `a pick among 10,000 replicas: ${structureUs.toFixed(2)} µs, by a scan ${scanUs.toFixed(0)} µs: ${ratio} × as long`,
-  )
+  for (const { replicas, structureNs, scanNs } of measurePicks()) {
+    const ratio = (scanNs / structureNs).toFixed(1)
+    const scan = `by a scan ${scanNs.toFixed(0)} ns, ${ratio} × as long`
+    console.log(`a pick and its release among ${replicas} replicas: ${structureNs.toFixed(0)} ns; ${scan}`)
+  }
 }

@@ -12,14 +12,19 @@ export interface RouteLoad {
   lastUsedMs: number | undefined
 }
 
+/** One of ours: with the routes of its model while it is listed, so that counting looks nothing up. */
+interface Counted<R extends Route> extends Candidate<R> {
+  home: ModelRoutes<R> | undefined
+}
+
 /**
  * All routes and their load. A load belongs to one generation of one replica. It outlives its route for as long as
  * requests run, so that a route that comes back finds its count, and it is forgotten with the last of them.
  */
 export class LiveRoutes<R extends Route> {
-  readonly #listed = new Map<string, Candidate<R>>()
+  readonly #listed = new Map<string, Counted<R>>()
   /** No longer listed, and still with requests of ours: by id and generation. */
-  readonly #leaving = new Map<string, Candidate<R>>()
+  readonly #leaving = new Map<string, Counted<R>>()
   readonly #byModel = new Map<string, ModelRoutes<R>>()
   #elsewhere: ReadonlyMap<string, number> = new Map()
   #uses = 0
@@ -59,7 +64,7 @@ export class LiveRoutes<R extends Route> {
   set(route: R): void {
     const listed = this.#listed.get(route.replicaId)
     if (listed?.route.generation === route.generation && listed.route.modelName === route.modelName) {
-      this.#byModel.get(route.modelName)!.setRoute(listed, route)
+      listed.home!.setRoute(listed, route)
       return
     }
     this.remove(route.replicaId)
@@ -71,6 +76,7 @@ export class LiveRoutes<R extends Route> {
     this.#listed.set(route.replicaId, candidate)
     const routes = this.#byModel.get(route.modelName) ?? new ModelRoutes<R>()
     this.#byModel.set(route.modelName, routes)
+    candidate.home = routes
     routes.add(candidate)
   }
 
@@ -81,6 +87,7 @@ export class LiveRoutes<R extends Route> {
     this.#listed.delete(replicaId)
     const routes = this.#byModel.get(modelName)!
     routes.remove(candidate)
+    candidate.home = undefined
     if (routes.size === 0) this.#byModel.delete(modelName)
     if (candidate.here > 0) this.#leaving.set(keyOf(candidate.route), candidate)
   }
@@ -123,17 +130,16 @@ export class LiveRoutes<R extends Route> {
     for (const id of before.keys()) if (!counts.has(id)) this.#countElsewhere(id, 0)
   }
 
-  #find(route: R): Candidate<R> | undefined {
+  #find(route: R): Counted<R> | undefined {
     const listed = this.#listed.get(route.replicaId)
     return listed?.route.generation === route.generation ? listed : this.#leaving.get(keyOf(route))
   }
 
-  #count(candidate: Candidate<R>, change: 1 | -1): void {
-    const { route, here, elsewhere } = candidate
-    if (this.#listed.get(route.replicaId) === candidate) {
-      const routes = this.#byModel.get(route.modelName)!
-      routes.setCounts(candidate, here + change, elsewhere)
-      if (change === 1) routes.lastUsed = candidate
+  #count(candidate: Counted<R>, change: 1 | -1): void {
+    const { route, here, elsewhere, home } = candidate
+    if (home) {
+      home.setCounts(candidate, here + change, elsewhere)
+      if (change === 1) home.lastUsed = candidate
       return
     }
     candidate.here += change
@@ -143,7 +149,7 @@ export class LiveRoutes<R extends Route> {
 
   #countElsewhere(replicaId: string, count: number): void {
     const candidate = this.#listed.get(replicaId)
-    if (candidate) this.#byModel.get(candidate.route.modelName)!.setCounts(candidate, candidate.here, count)
+    candidate?.home!.setCounts(candidate, candidate.here, count)
   }
 }
 
@@ -151,7 +157,7 @@ function keyOf({ replicaId, generation }: Route): string {
   return `${generation} ${replicaId}`
 }
 
-function newCandidate<R extends Route>(route: R): Candidate<R> {
+function newCandidate<R extends Route>(route: R): Counted<R> {
   const position = hash32(route.replicaId)
-  return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position, heapIndex: 0 }
+  return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position, heapIndex: 0, home: undefined }
 }

@@ -23,7 +23,7 @@ export function inFlightOf({ here, elsewhere }: Candidate): number {
 /** What "best" means, here and nowhere else: fewest in flight, least recently used, most available VRAM, lowest id. */
 export function compareLoad(a: Candidate, b: Candidate): number {
   return (
-    inFlightOf(a) - inFlightOf(b) ||
+    a.here + a.elsewhere - (b.here + b.elsewhere) ||
     a.lastUse - b.lastUse ||
     (b.route.availableVram ?? 0) - (a.route.availableVram ?? 0) ||
     (a.route.replicaId < b.route.replicaId ? -1 : 1)
@@ -51,8 +51,10 @@ export class LoadOrder<R extends Route> {
 
   /** To be called after anything that the order looks at has changed. */
   moved(candidate: Candidate<R>): void {
-    this.#rise(candidate, candidate.heapIndex)
-    this.#sink(candidate, candidate.heapIndex)
+    const index = candidate.heapIndex
+    this.#rise(candidate, index)
+    // One that has risen is better than all below it.
+    if (candidate.heapIndex === index) this.#sink(candidate, index)
   }
 
   /** The best that is not out. Looks at no more than two candidates for each one that is out, and one more. */
