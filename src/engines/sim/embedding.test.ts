@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { embed, toBase64 } from './embedding.ts'
+import { toBase64 } from '../shared/embedding-list.ts'
+import { embed } from './embedding.ts'
 
 function likeness(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

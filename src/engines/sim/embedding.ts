@@ -23,13 +23,6 @@ export function embed(text: string, dimensions: number): Float32Array {
   return vector
 }
 
-/** Little-endian float32, as OpenAI's client expects when it asks for base64. */
-export function toBase64(vector: Float32Array): string {
-  const bytes = Buffer.alloc(vector.length * 4)
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4)
-  return bytes.toString('base64')
-}
-
 /** The sign comes from another bit of the hash, so that unrelated texts are near zero and not all alike. */
 function add(vector: Float32Array, hashed: number, weight: number): void {
   // FNV's low bits alone are too regular for short texts.

@@ -1,11 +1,12 @@
-import { ApiError, badRequest } from './api-error.ts'
+import { ApiError, badRequest } from '../shared/api-error.ts'
 import { sleep, type Clock } from './clock.ts'
 import { embed } from './embedding.ts'
 import { Faults } from './faults.ts'
 import type { SimOptions } from './options.ts'
 import { PrefixCache } from './prefix-cache.ts'
 import type { CompletionRequest, EmbeddingRequest } from './requests.ts'
-import { Slots, type Ticket } from './slots.ts'
+import { Slots, type Ticket } from '../shared/slots.ts'
+import { waitForSlot } from '../shared/wait-for-slot.ts'
 import { writeTokens, type FinishReason } from './text.ts'
 import { timeToFirstTokenMs, tokenDelayMs } from './timing.ts'
 import { hash, hashTokens } from './tokens.ts'
@@ -174,24 +175,12 @@ export class Engine {
 
   /** Waits for a slot. The ticket must be given back by `#leave`, whatever happened. */
   async #enter(signal: AbortSignal): Promise<Ticket> {
-    let start = (): void => {}
-    const started = new Promise<void>((resolve) => {
-      start = resolve
-    })
-    const ticket = this.slots.arrive(start)
+    const ticket = await waitForSlot(this.slots, signal)
     if (!ticket) {
       this.counters.rejected += 1
       const why = `The engine is busy: all ${this.options.parallel} slots are in use and the queue is full.`
       throw new ApiError(429, why, { code: 'queue_full', retryAfterS: 1 })
     }
-    const giveUp = (): void => {
-      this.slots.leave(ticket)
-      start()
-    }
-    signal.addEventListener('abort', giveUp, { once: true })
-    if (signal.aborted) giveUp()
-    await started
-    signal.removeEventListener('abort', giveUp)
     return ticket
   }
 

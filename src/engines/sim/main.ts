@@ -5,16 +5,15 @@
  * loads the TypeScript stripper: 80 MB, 110 ms. The small young generation saves 20 MB under load. Other V8 flags do not
  * pay: --optimize-for-size voids Node's own code cache (100 ms), --lite-mode cannot strip types.
  */
-import { flushCompileCache, fstatSync, writeSync } from './builtins.ts'
+import { flushCompileCache } from '../shared/builtins.ts'
+import { UsageError } from '../shared/flags.ts'
+import { exitWithParent, say, stopOnSignals } from '../shared/process.ts'
 import { steadyClock } from './clock.ts'
 import { Engine } from './engine.ts'
 import { Loading } from './loading.ts'
 import { outOfMemoryLines } from './out-of-memory.ts'
-import { help, parseOptions, UsageError, type SimOptions } from './options.ts'
+import { help, parseOptions, type SimOptions } from './options.ts'
 import { createSimServer } from './server.ts'
-
-/** How long running requests may take to finish after SIGTERM. */
-const DRAIN_MS = 30_000
 
 start()
 
@@ -61,33 +60,6 @@ function serve(options: SimOptions): void {
     flushCompileCache()
   })
 
-  let stopping = false
-  const stop = (): void => {
-    if (stopping) process.exit(1)
-    stopping = true
-    log('stopping: running requests may finish')
-    setTimeout(() => process.exit(0), DRAIN_MS)
-    void drain().then(() => process.exit(0))
-  }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  stopOnSignals(drain, log)
   exitWithParent()
-}
-
-/** A worker holds the other end of our stdin; its end, however sudden, closes the pipe. /dev/null and terminals say nothing. */
-function exitWithParent(): void {
-  const stdin = fstatSync(0)
-  if (!stdin.isFIFO() && !stdin.isSocket()) return
-  process.stdin.on('error', () => process.exit(0))
-  process.stdin.on('end', () => process.exit(0))
-  process.stdin.resume()
-}
-
-/** Plain writes: the stream objects behind console cost memory, and a reader that went away must not end the engine. */
-function say(fd: 1 | 2, text: string): void {
-  try {
-    writeSync(fd, text)
-  } catch {
-    // Nobody reads the log any more.
-  }
 }

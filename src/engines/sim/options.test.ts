@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { help, parseOptions, UsageError } from './options.ts'
+import { UsageError } from '../shared/flags.ts'
+import { help, parseOptions } from './options.ts'
 
 test('a port is all it needs', () => {
   expect(parseOptions(['--port', '20000'])).toEqual({

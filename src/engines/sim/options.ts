@@ -1,4 +1,4 @@
-import { parseArgs } from './builtins.ts'
+import { numberOf, readFlags, UsageError, type NumberFlag } from '../shared/flags.ts'
 import { parseFault, type Fault } from './faults.ts'
 import { defaultTiming, type Timing } from './timing.ts'
 
@@ -16,9 +16,6 @@ export interface SimOptions {
   seed: number
   fault: Fault | undefined
 }
-
-/** Message and exit code 2 for the person who typed the flags. */
-export class UsageError extends Error {}
 
 export const help = `Usage: node main.ts --port <port> [options]
 
@@ -40,13 +37,6 @@ A simulated inference engine with an OpenAI-style HTTP API on 127.0.0.1.
   --fault <json>              start with a fault, e.g. '{"kind":"crash","after_requests":3}'
   --help                      this text
 `
-
-interface NumberFlag {
-  default?: number
-  least: number
-  most: number
-  whole: boolean
-}
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const numberFlags = {
@@ -74,9 +64,9 @@ const LONGEST_MODEL_NAME = 256
 
 /** Flags to options. `help` is a value, not a failure; anything wrong throws a UsageError with one line. */
 export function parseOptions(args: readonly string[]): SimOptions | 'help' {
-  const values = readFlags(args)
+  const values = readFlags(args, [...Object.keys(numberFlags), ...textFlags])
   if (values.has('help')) return 'help'
-  const number = (flag: keyof typeof numberFlags): number => toNumber(flag, values.get(flag))
+  const number = (flag: keyof typeof numberFlags): number => numberOf(flag, numberFlags[flag], values.get(flag))
   const model = values.get('model') ?? 'sim'
   if (model === '' || model.length > LONGEST_MODEL_NAME) {
     throw new UsageError(`--model takes a name of 1 to ${LONGEST_MODEL_NAME} characters`)
@@ -99,36 +89,6 @@ export function parseOptions(args: readonly string[]): SimOptions | 'help' {
     seed: number('seed'),
     fault: toFault(values.get('fault')),
   }
-}
-
-function readFlags(args: readonly string[]): Map<string, string> {
-  const names = [...Object.keys(numberFlags), ...textFlags]
-  const flags = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]))
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      strict: true,
-      options: { ...flags, help: { type: 'boolean', short: 'h' } },
-    })
-    return new Map(Object.entries(values).map(([name, value]) => [name, String(value)]))
-  } catch (error) {
-    // parseArgs explains at length how to pass positionals, which this program does not take.
-    const [said = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)
-    throw new UsageError(said)
-  }
-}
-
-function toNumber(flag: keyof typeof numberFlags, given: string | undefined): number {
-  const { least, most, whole, default: fallback }: NumberFlag = numberFlags[flag]
-  if (given === undefined) {
-    if (fallback === undefined) throw new UsageError(`--${flag} is required`)
-    return fallback
-  }
-  const value = /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN
-  if (value >= least && value <= most && (!whole || Number.isSafeInteger(value))) return value
-  throw new UsageError(
-    `--${flag} takes a ${whole ? 'whole ' : ''}number from ${least} to ${most}, not ${JSON.stringify(given)}`,
-  )
 }
 
 function toFault(given: string | undefined): Fault | undefined {

@@ -1,4 +1,6 @@
-import { badRequest } from './api-error.ts'
+import { badRequest } from '../shared/api-error.ts'
+import { isObject, toBoolean, toInputs, toInteger, toObject, toStop, type Body } from '../shared/fields.ts'
+import { toMessage } from '../shared/messages.ts'
 import { DEFAULT_DIMENSIONS, MOST_DIMENSIONS } from './embedding.ts'
 
 /** What a chat or text completion asks for, after checking; names as in OpenAI's API. */
@@ -19,10 +21,6 @@ export interface EmbeddingRequest {
   base64: boolean
 }
 
-type Body = Record<string, unknown>
-
-const MOST_STOPS = 16
-const LONGEST_STOP = 1024
 const MOST_INPUTS = 2048
 
 export function parseChat(value: unknown): CompletionRequest {
@@ -88,74 +86,7 @@ function checkModel(body: Body): void {
   if (typeof model !== 'string') throw badRequest("'model' must be a string.", 'model')
 }
 
-function toMessage(message: unknown, where: string): { role: string; text: string } {
-  if (!isObject(message)) throw badRequest(`'${where}' must be an object.`, where)
-  const { role, content } = message
-  if (typeof role !== 'string' || role === '') throw badRequest(`'${where}.role' must be a string.`, `${where}.role`)
-  // An assistant message with tool calls has no content of its own.
-  if (content === null || content === undefined) {
-    if (role === 'assistant') return { role, text: '' }
-    throw badRequest(`'${where}.content' is missing.`, `${where}.content`)
-  }
-  if (typeof content === 'string') return { role, text: content }
-  if (!Array.isArray(content)) {
-    throw badRequest(`'${where}.content' must be a string or a list of parts.`, `${where}.content`)
-  }
-  return { role, text: content.map((part, index) => toPartText(part, `${where}.content[${index}]`)).join('\n') }
-}
-
-function toPartText(part: unknown, where: string): string {
-  if (!isObject(part) || typeof part['type'] !== 'string') {
-    throw badRequest(`'${where}' must be an object with a 'type'.`, where)
-  }
-  if (part['type'] !== 'text' && part['type'] !== 'input_text') return `[${part['type']}]`
-  if (typeof part['text'] !== 'string') throw badRequest(`'${where}.text' must be a string.`, `${where}.text`)
-  return part['text']
-}
-
-/** A text, a list of texts, a list of token numbers, or a list of such lists: all that OpenAI takes. */
+/** Token numbers mean nothing here; written out they are a text like any other. */
 function toTexts(value: unknown, param: string): string[] {
-  if (typeof value === 'string') return [value]
-  if (Array.isArray(value)) {
-    if (value.every((item) => typeof item === 'string')) return value
-    if (isTokens(value)) return [value.join(' ')]
-    if (value.every(isTokens)) return value.map((tokens) => tokens.join(' '))
-  }
-  throw badRequest(`'${param}' must be a string or a list of strings.`, param)
-}
-
-function isTokens(value: unknown): value is number[] {
-  return Array.isArray(value) && value.length > 0 && value.every((item) => Number.isSafeInteger(item))
-}
-
-function toStop(value: unknown): string[] {
-  if (value === undefined || value === null) return []
-  const stops: unknown[] = Array.isArray(value) ? value : [value]
-  const fits = (stop: unknown): stop is string => typeof stop === 'string' && stop !== '' && stop.length <= LONGEST_STOP
-  if (stops.length <= MOST_STOPS && stops.every(fits)) return stops
-  throw badRequest(`'stop' must be a non-empty string or a list of at most ${MOST_STOPS} of them.`, 'stop')
-}
-
-function toInteger(body: Body, name: string, least: number, most: number): number | undefined {
-  const value = body[name]
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value
-  const range =
-    most === Number.MAX_SAFE_INTEGER ? (least === -most ? '' : ` of at least ${least}`) : ` from ${least} to ${most}`
-  throw badRequest(`'${name}' must be a whole number${range}.`, name)
-}
-
-function toBoolean(body: Body, name: string, param = name): boolean {
-  const value = body[name] ?? false
-  if (typeof value === 'boolean') return value
-  throw badRequest(`'${param}' must be true or false.`, param)
-}
-
-function toObject(value: unknown): Body {
-  if (isObject(value)) return value
-  throw badRequest('The body must be a JSON object.')
-}
-
-function isObject(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return toInputs(value, param).map((input) => (typeof input === 'string' ? input : input.join(' ')))
 }

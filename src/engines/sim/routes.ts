@@ -1,19 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { badRequest } from './api-error.ts'
-import { readJson } from './body.ts'
+import { badRequest } from '../shared/api-error.ts'
+import { readJson } from '../shared/body.ts'
+import { embeddingList } from '../shared/embedding-list.ts'
+import type { Call } from '../shared/server.ts'
 import type { Engine } from './engine.ts'
 import { parseFault } from './faults.ts'
 import type { Loading } from './loading.ts'
-import { answerJson, drained, type Log } from './reply.ts'
+import { answerJson, drained, openStream, type Log } from '../shared/reply.ts'
 import { parseChat, parseCompletion, parseEmbedding, type CompletionRequest } from './requests.ts'
-import { embeddingList, modelList, shapeOf, type CompletionKind } from './wire.ts'
-
-export interface Call {
-  request: IncomingMessage
-  response: ServerResponse
-  /** Aborted when the client is gone. */
-  signal: AbortSignal
-}
+import { modelList, shapeOf, type CompletionKind } from './wire.ts'
 
 export interface Route {
   method: 'GET' | 'POST'
@@ -76,11 +70,6 @@ function completions({ engine }: RouteDeps, kind: CompletionKind, parse: (value:
     if (!response.headersSent) openStream(response, shape.opening)
     response.end(shape.closing(tally))
   }
-}
-
-function openStream(response: ServerResponse, opening: string): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
-  if (opening !== '') response.write(opening)
 }
 
 async function answerEmbeddings({ engine }: RouteDeps, { request, response, signal }: Call): Promise<void> {

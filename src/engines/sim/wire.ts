@@ -1,5 +1,4 @@
 import type { Tally } from './engine.ts'
-import { toBase64 } from './embedding.ts'
 
 /** Answers in OpenAI's shapes. The texts that stay the same for each token of a stream are made once. */
 export interface Shape {
@@ -54,19 +53,6 @@ export function shapeOf(kind: CompletionKind, model: string, nowMs: number, incl
   }
 }
 
-export function embeddingList(model: string, vectors: Float32Array[], base64: boolean, promptTokens: number): object {
-  return {
-    object: 'list',
-    data: vectors.map((vector, index) => ({
-      object: 'embedding',
-      index,
-      embedding: base64 ? toBase64(vector) : [...vector],
-    })),
-    model,
-    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
-  }
-}
-
 export function modelList(model: string, createdS: number, contextTokens: number): object {
   return {
     object: 'list',
@@ -74,7 +60,7 @@ export function modelList(model: string, createdS: number, contextTokens: number
   }
 }
 
-export function event(body: object): string {
+function event(body: object): string {
   return `data: ${JSON.stringify(body)}\n\n`
 }
 

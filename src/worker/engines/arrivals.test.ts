@@ -53,7 +53,11 @@ test('all who wait hear of a failure, and the next to ask tries again', async ()
   const engines = node.open()
   const outcomes = await Promise.allSettled([engines.ensure('mine'), engines.ensure('mine'), engines.ensure('mine')])
   expect(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason))).toEqual(
-    Array(3).fill(expect.stringMatching(/"mine" could not be installed: [^]*it is raining/)),
+    Array(3).fill(
+      expect.stringMatching(
+        /"mine" could not be installed \(flotilla engines install mine tries it again\): [^]*it is raining/,
+      ),
+    ),
   )
   expect(readFileSync(join(node.root, 'runs'), 'utf8')).toBe('x\n')
   expect(reportOf(engines, 'mine')).toMatchObject({ state: 'installable', operation: failure('it is raining') })
@@ -172,4 +176,13 @@ test('what is left of a first installation goes, what somebody else put there st
   expect(reportOf(again, 'vllm')).toMatchObject({ state: 'missing', version: null })
   expect(readdirSync(node.folder)).toEqual(['notes.txt', 'vllm'])
   expect(readdirSync(join(node.folder, 'vllm'))).toEqual(['current.json'])
+})
+
+test('a command that installs is told whose GPUs the machine has', async () => {
+  const node = aNode({ gpuVendor: () => 'amd' })
+  const make = 'echo "#!/bin/sh\\n# $FLOTILLA_GPU_VENDOR" > mine-server; chmod +x mine-server'
+  node.profile('mine', `install: { command: [/bin/sh, -c, '${make}'] }\n`)
+  node.program('chmod', '#!/bin/sh\nexec /bin/chmod "$@"\n')
+  const program = await node.open().ensure('mine')
+  expect(readFileSync(program, 'utf8')).toContain('# amd')
 })

@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { engineProfile, type EngineProfile, type EngineProfileInput } from '../../api/engine-profile.ts'
 
-/** `.ts` from the source tree, `.js` from a build: the simulated engine is what this file is. */
-const simProgram = fileURLToPath(
-  new URL(`../../engines/sim/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-)
+/** A program of ours in the source tree or in a build, whichever this file is in. */
+const ourProgram = (path: string): string =>
+  fileURLToPath(new URL(`../../engines/${path}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
 /** Numbers of devices mean what nvidia-smi says they mean; without the order CUDA counts the fastest first. */
 const gpus = {
@@ -25,7 +24,7 @@ const inputs: EngineProfileInput[] = [
     command: [
       process.execPath,
       '--max-semi-space-size=1',
-      simProgram,
+      ourProgram('sim/main'),
       '--port',
       '{{port}}',
       '--model',
@@ -74,6 +73,33 @@ const inputs: EngineProfileInput[] = [
     ],
   },
   {
+    name: 'llama',
+    description: 'llama.cpp in a process of ours: GGUF files on CPU and GPU, installed by itself',
+    // The library is what gets installed; the program around it is part of Flotilla. Its name has the version, so that
+    // one that was installed for an earlier Flotilla is not taken for it.
+    program: 'llama-library-3.22.1.mjs',
+    command: [
+      process.execPath,
+      '--disable-warning=ExperimentalWarning',
+      // What it makes lives for a token or as long as the answer: room for more is memory that is never used.
+      '--max-semi-space-size=1',
+      ourProgram('llama/main'),
+      '--library={{program}}',
+      '--host={{host}}',
+      '--port={{port}}',
+      '--model={{model_path}}',
+      '--alias={{model}}',
+      ['--context={{context}}'],
+      ['--parallel={{parallel}}'],
+    ],
+    env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
+    ready: { http: '/health' },
+    uses: { device: 'either' },
+    serves: [...text, '/v1/embeddings', '/v1/rerank'],
+    parallel: 4,
+    install: { command: [process.execPath, '--disable-warning=ExperimentalWarning', ourProgram('llama/install/main')] },
+  },
+  {
     name: 'llama-server',
     description: 'llama.cpp: GGUF files on CPU and GPU',
     // --ctx-size is shared by all slots. Without --parallel there are four slots on one cache.
@@ -97,6 +123,9 @@ const inputs: EngineProfileInput[] = [
     ready: { http: '/health' },
     serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize'],
     parallel: 4,
+    // Built from source, for minutes, where there is a compiler.
+    install: { command: [process.execPath, '--disable-warning=ExperimentalWarning', ourProgram('llama-server/main')] },
+    install_when: 'asked',
   },
   {
     name: 'vllm',

@@ -171,6 +171,19 @@ describe('built-in profiles', () => {
   const vulkan = { GGML_VK_VISIBLE_DEVICES: '0,1' }
   const golden: Record<string, { given?: LineValues['options']; argv: string[]; env?: object; requestModel?: string }> =
     {
+      llama: {
+        given: { gpu_layers: 99, no_mmap: true },
+        argv: [
+          '--disable-warning=ExperimentalWarning',
+          '--max-semi-space-size=1',
+          expect.stringMatching(/engines\/llama\/main\.ts$/),
+          '--library=/programs/llama',
+          ...words('--host=127.0.0.1 --port=20001 --model=/models/x'),
+          '--alias=org/my model',
+          ...words('--context=8192 --parallel=2 --gpu-layers=99 --no-mmap'),
+        ],
+        env: { ...gpus, ...vulkan },
+      },
       'llama-server': {
         given: { n_gpu_layers: 99, no_mmap: true, jinja: false },
         argv: [

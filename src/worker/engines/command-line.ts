@@ -90,7 +90,7 @@ function valuesOf(profile: EngineProfile, given: LineValues): Map<string, string
 /** What a source names, for engines that fetch by themselves. Files and addresses name nothing. */
 function sourceName(source: string | null | undefined): string | undefined {
   const [, scheme, name] = /^([a-z]+):([^#]+)/.exec(source ?? '') ?? []
-  return scheme === undefined || /^(file|https?|frontend)$/.test(scheme) ? undefined : name
+  return scheme === undefined || /^(file|https?|frontend|bundled)$/.test(scheme) ? undefined : name
 }
 
 /** Fills in the model's own shell line, with each value quoted for the shell. Returns the line as the model gave it. */

@@ -43,13 +43,19 @@ function stateOf({ name, known, program, running }: EngineFacts): Pick<ReportedE
   if (!known.profile) return { state: 'broken', reason: known.broken }
   if (running?.state === 'running' && running.kind !== 'delete') return { state: 'installing', reason: null }
   if (program !== undefined) return { state: 'available', reason: null }
-  return { state: known.profile.install ? 'installable' : 'missing', reason: whyMissing(known.profile) }
+  return { state: comesByItself(known.profile) ? 'installable' : 'missing', reason: whyMissing(known.profile) }
+}
+
+/** True when a replica that needs the program gets it installed. */
+export function comesByItself({ install, install_when: when }: EngineProfile): boolean {
+  return install !== undefined && when === 'needed'
 }
 
 function whyMissing(profile: EngineProfile): string {
   const program = programOf(profile)
   const missing = isAbsolute(program) ? 'is not there, or may not be run' : 'is not in PATH'
-  if (profile.install) return `The program "${program}" ${missing} yet; it will be installed when it is needed.`
-  const fix = `Install it on the node, or: flotilla engines install ${profile.name} …`
+  if (comesByItself(profile)) return `The program "${program}" ${missing} yet; it will be installed when it is needed.`
+  const how = profile.install ? '' : ' …'
+  const fix = `Install it on the node, or: flotilla engines install ${profile.name}${how}`
   return `The program "${program}" ${missing}. ${fix}`
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { aNode, reportOf } from './engines-suite.ts'
+import { aNode, finished, reportOf } from './engines-suite.ts'
 
 test('sim and command are always there; the others when their program is', () => {
   const node = aNode()
@@ -13,6 +13,7 @@ test('sim and command are always there; the others when their program is', () =>
     sim: 'available',
     command: 'available',
     vllm: 'available',
+    llama: 'installable',
     'llama-server': 'missing',
     sglang: 'missing',
     'whisper-server': 'missing',
@@ -90,4 +91,22 @@ test('a broken profile is reported and cannot be used', async () => {
   expect(engines.find('vllm')).toBeUndefined()
   await expect(engines.ensure('vllm')).rejects.toThrow('has a mistake: vllm.yaml:4')
   expect(() => engines.install({ command_id: '1', engine: 'vllm' })).toThrow('has a mistake')
+})
+
+test('an engine that must be asked for is not installed by a replica that needs it, but by a word', async () => {
+  const node = aNode()
+  node.profile(
+    'built',
+    "install: { command: [sh, -c, 'echo > built-server; chmod 755 built-server'] }\ninstall_when: asked\n",
+  )
+  node.program('sh', '#!/bin/sh\nPATH=/usr/bin:/bin exec /bin/sh "$@"\n')
+  const engines = node.open()
+  expect(reportOf(engines, 'built')).toMatchObject({
+    state: 'missing',
+    reason: 'The program "built-server" is not in PATH. Install it on the node, or: flotilla engines install built',
+  })
+  await expect(engines.ensure('built')).rejects.toThrow('flotilla engines install built')
+  engines.install({ command_id: '1', engine: 'built' })
+  expect(await finished(engines, 'built')).toMatchObject({ state: 'available', operation: { state: 'done' } })
+  expect(await engines.ensure('built')).toContain('built-server')
 })

@@ -14,7 +14,7 @@ import type { Logger } from '../../platform/log.ts'
 import { Arrivals } from './arrivals.ts'
 import { builtInProfiles } from './built-in.ts'
 import { deleteEngine, installEngine, upgradeEngine, type ChangeDeps } from './change-engine.ts'
-import { describeEngine } from './describe-engine.ts'
+import { comesByItself, describeEngine } from './describe-engine.ts'
 import { Installed } from './installed.ts'
 import { Operations, type Operation, type Step } from './operations.ts'
 import { Profiles } from './profiles.ts'
@@ -31,6 +31,8 @@ export interface EnginesOptions {
   builtIn?: readonly EngineProfile[]
   fetchArchive: FetchArchive
   stopReplicas: ChangeDeps['stopReplicas']
+  /** Whose GPUs this machine has; none without. */
+  gpuVendor?: ChangeDeps['gpuVendor']
   clock: Clock
   log: Logger
   /** Something that `report` tells has changed. */
@@ -71,6 +73,7 @@ export class Engines {
     builtIn = builtInProfiles,
     fetchArchive,
     stopReplicas,
+    gpuVendor = () => null,
     clock,
     log,
     onChange,
@@ -83,7 +86,7 @@ export class Engines {
     this.#operations = new Operations(clock, log, onChange)
     const installed = this.#installed
     const programs = this.#programs
-    this.#changeDeps = { installed, programs, fetchArchive, stopReplicas, clock, env }
+    this.#changeDeps = { installed, programs, fetchArchive, stopReplicas, gpuVendor, clock, env }
   }
 
   find(name: string): EngineProfile | undefined {
@@ -128,7 +131,10 @@ export class Engines {
       if (arrival) {
         await this.#arrivals.join(arrival, signal, onProgress)
         const { state, error } = arrival.operation.message
-        if (state === 'failed') throw new AppError('unavailable', `"${name}" could not be installed: ${error}`)
+        if (state === 'failed') {
+          const again = `flotilla engines install ${name} tries it again`
+          throw new AppError('unavailable', `"${name}" could not be installed (${again}): ${error}`)
+        }
         hasArrived = true
       } else if (busy) {
         await unlessAborted(busy.finished, signal)
@@ -137,7 +143,8 @@ export class Engines {
         const program = this.#programs.find(profile)
         if (program !== undefined) return program
         const { install } = profile
-        if (!install || hasArrived) throw new AppError('unavailable', this.#reportOne(name).reason ?? 'It is missing.')
+        if (!install || !comesByItself(profile) || hasArrived)
+          throw new AppError('unavailable', this.#reportOne(name).reason ?? 'It is missing.')
         this.#arrivals.begin(name, (tellAll) => this.#installFor(profile, install, tellAll))
       }
     }

@@ -29,6 +29,8 @@ export interface RecipeDeps {
   fetchArchive: FetchArchive
   clock: Clock
   env: NodeJS.ProcessEnv
+  /** Whose GPUs the machine has: some programs come in one build for each. */
+  gpuVendor: () => string | null
 }
 
 /** Something that is ready to become the engine: until `commit` nothing has changed. */
@@ -86,7 +88,7 @@ export async function prepareByCommand(
   deps: RecipeDeps,
   { signal, onProgress }: FetchHooks,
 ): Promise<Prepared> {
-  const { installed, clock, env } = deps
+  const { installed, clock, env, gpuVendor } = deps
   const version = new Date(clock.nowMs()).toISOString()
   const { path: folder, name } = installed.newVersionFolder(profile.name, version)
   const onLine = (line: string): void =>
@@ -94,7 +96,7 @@ export async function prepareByCommand(
   const command = {
     command: recipe.command,
     folder,
-    env: engineEnvironment(env, { FLOTILLA_ENGINE_FOLDER: folder }),
+    env: engineEnvironment(env, { FLOTILLA_ENGINE_FOLDER: folder, FLOTILLA_GPU_VENDOR: gpuVendor() ?? '' }),
     clock,
     signal,
     onLine,

@@ -11,7 +11,7 @@ export function answerJson(response: ServerResponse, status: number, body: objec
 
 /** Tells the client what went wrong; what is not meant for it goes to the log. */
 export function answerError(response: ServerResponse, error: unknown, log: Log): void {
-  const known = error instanceof ApiError ? error : new ApiError(500, 'Something failed inside the simulated engine.')
+  const known = error instanceof ApiError ? error : new ApiError(500, 'Something failed inside the engine.')
   if (known !== error) log(`failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
   if (response.headersSent) {
     // Too late for a status: a cut connection is the only way to say that the answer is not whole.
@@ -22,6 +22,12 @@ export function answerError(response: ServerResponse, error: unknown, log: Log):
   // The rest of a body that is too large was not read, so nothing more can follow on this connection.
   if (known.status === 413) response.setHeader('connection', 'close')
   answerJson(response, known.status, known.toBody())
+}
+
+/** Begins a stream of events. */
+export function openStream(response: ServerResponse, opening: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  if (opening !== '') response.write(opening)
 }
 
 /** Resolves when more may be written, or the client is gone. */

@@ -1,0 +1,61 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+
+/** Why a model cannot be served, in one line for who reads the log. */
+export class LoadError extends Error {}
+
+const MAGIC = 'GGUF'
+
+/** Throws what is plainly wrong with a model's file, before a library gives it another name. */
+export function checkFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found) throw new LoadError(`the model file ${file} does not exist`)
+  if (!found.isFile()) throw new LoadError(`${file} is not a file; name the GGUF file itself`)
+  const start = firstBytes(file)
+  if (start.toString('latin1') === MAGIC) return
+  const why = found.size === 0 ? 'it is empty' : `it does not begin with "${MAGIC}"`
+  throw new LoadError(`${file} is not a GGUF file: ${why}`)
+}
+
+/** What llama.cpp said last is the reason; the error that the library makes of it often names none. */
+export function loadError(error: unknown, file: string, lines: readonly string[]): LoadError {
+  if (error instanceof LoadError) return error
+  const name = error instanceof Error ? error.constructor.name : ''
+  const message = oneLine(error instanceof Error ? error.message : String(error))
+  if (name === 'NoBinaryFoundError') {
+    const machine = `${process.platform}-${process.arch}`
+    return new LoadError(`no build of llama.cpp that is installed runs on this machine (${machine}): ${message}`)
+  }
+  if (name === 'InsufficientMemoryError') {
+    return new LoadError(`out of memory: ${file} with its context does not fit: ${message}`)
+  }
+  const reason = reasonIn(lines) ?? message
+  // Lengths in a header that make no sense, or a header that ends too early.
+  const isDamaged = error instanceof RangeError || /failed to load model from/.test(reason)
+  return new LoadError(`cannot load ${file}: ${isDamaged ? 'its header is cut off or damaged: ' : ''}${reason}`)
+}
+
+/** The first error names the reason, those that follow say what came of it. */
+function reasonIn(lines: readonly string[]): string | undefined {
+  for (const line of lines) {
+    const [, reason] = /error loading model: (.+)/.exec(line) ?? []
+    if (reason !== undefined) return oneLine(reason)
+  }
+  const said = lines.find((line) => /\b(error|failed|unable)\b/i.test(line))
+  return said === undefined ? undefined : oneLine(said)
+}
+
+function firstBytes(file: string): Buffer {
+  const bytes = Buffer.alloc(MAGIC.length)
+  const fd = openSync(file, 'r')
+  try {
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const LONGEST = 400
+
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ').slice(0, LONGEST)
+}

@@ -1,0 +1,23 @@
+import type { Slots, Ticket } from './slots.ts'
+
+/**
+ * Waits for a slot; nothing when the queue is full. Who gets a ticket must leave with it, whatever happened. When the
+ * client goes away first, the ticket has left already.
+ */
+export async function waitForSlot(slots: Slots, signal: AbortSignal): Promise<Ticket | undefined> {
+  let start = (): void => {}
+  const started = new Promise<void>((resolve) => {
+    start = resolve
+  })
+  const ticket = slots.arrive(start)
+  if (!ticket) return undefined
+  const giveUp = (): void => {
+    slots.leave(ticket)
+    start()
+  }
+  signal.addEventListener('abort', giveUp, { once: true })
+  if (signal.aborted) giveUp()
+  await started
+  signal.removeEventListener('abort', giveUp)
+  return ticket
+}
