@@ -1,94 +1,36 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import OpenAI, {
-  APIConnectionTimeoutError,
-  APIUserAbortError,
-  AuthenticationError,
-  NotFoundError,
-  type ClientOptions,
-} from 'openai'
+import OpenAI, { APIConnectionTimeoutError, APIUserAbortError, AuthenticationError, NotFoundError } from 'openai'
 import { expect, test } from 'vitest'
-import type { KeyCreated, ReplicaView } from '../src/api/admin/schemas.ts'
-import { startUp, type Flotilla } from '../src/testing/flotilla.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { until } from '../src/testing/until.ts'
+import {
+  aClient,
+  addModel,
+  checkAbort,
+  checkAnswers,
+  inFlight,
+  isReady,
+  messages,
+  replicasOf,
+  retried,
+} from './openai-suite.ts'
 
-/** The official client against a running `flotilla up`, with a key of its own as an application would have one. */
-async function aClient(
-  options: ClientOptions = {},
-  ...args: string[]
-): Promise<{ up: Flotilla; client: OpenAI; key: string }> {
-  // Numbers of requests in flight come with heartbeats.
-  const up = await startUp({ args: ['--heartbeat-ms', '300', ...args] })
-  const { key } = (await up.admin('POST', '/api/keys', { name: 'app' })).body as KeyCreated
-  const client = new OpenAI({ baseURL: `${up.url}/v1`, apiKey: key, maxRetries: 0, ...options })
-  // Gateways learn of a key through the bus.
-  await until(() =>
-    client.models.list().then(
-      () => true,
-      () => false,
-    ),
-  )
-  return { up, client, key }
-}
-
-const messages = [{ role: 'user' as const, content: 'Hello' }]
-
-async function addModel(up: Flotilla, name: string, engine: string, options: object): Promise<void> {
-  expect((await up.admin('POST', '/api/models', { name, engine, options })).status).toBe(200)
-  expect((await up.admin('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: 1 })).status).toBe(200)
-}
-
-async function replicasOf(up: Flotilla, model: string): Promise<ReplicaView[]> {
-  const all = (await up.admin('GET', '/api/replicas')).body as ReplicaView[]
-  return all.filter(({ model_name }) => model_name === model)
-}
-
-const isReady = async (up: Flotilla, model: string): Promise<boolean> =>
-  (await replicasOf(up, model)).some(({ state }) => state === 'ready')
-
-async function inFlight(up: Flotilla, model: string): Promise<number> {
-  return (await replicasOf(up, model)).reduce((sum, { in_flight }) => sum + in_flight, 0)
-}
-
-/** A replica that is ready is in a gateway's table a moment later. */
-async function retried<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      const isEarly = error instanceof Error && 'status' in error && (error.status === 503 || error.status === 404)
-      if (!isEarly) throw error
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-}
-
-test('chat, stream, embeddings and the list of models', async () => {
+test('chat, stream, usage, stop texts, embeddings and the list of models', async () => {
   const { client } = await aClient()
   const listed = []
   for await (const model of client.models.list()) listed.push(model)
   expect(listed).toMatchObject([{ id: 'sim', object: 'model' }])
   expect(await client.models.retrieve('sim')).toMatchObject({ id: 'sim' })
+  await checkAnswers(client, 'sim')
+})
 
-  const whole = await client.chat.completions.create({ model: 'sim', messages, max_tokens: 5 })
-  expect(whole.choices[0]!.message.content).toMatch(/\w/)
-  expect(whole.usage?.completion_tokens).toBe(5)
-
+test('each token of a stream is an event of its own', async () => {
+  const { client } = await aClient()
   const stream = await client.chat.completions.create({ model: 'sim', messages, max_tokens: 8, stream: true })
   const parts: string[] = []
-  let reason: string | null = null
-  for await (const { choices } of stream) {
-    parts.push(choices[0]?.delta.content ?? '')
-    reason = choices[0]?.finish_reason ?? reason
-  }
+  for await (const { choices } of stream) parts.push(choices[0]?.delta.content ?? '')
   expect(parts.filter((part) => part !== '')).toHaveLength(8)
-  expect(reason).toBe('length')
-
-  // The client asks for base64 when nothing is said, and decodes it.
-  const { data } = await client.embeddings.create({ model: 'sim', input: ['one', 'two'] })
-  expect(data).toHaveLength(2)
-  expect(data[0]!.embedding.every((value) => Number.isFinite(value))).toBe(true)
 })
 
 /** Answers every chat with a call of a tool, whose argument is the request as it arrived. */
@@ -136,14 +78,7 @@ test('an abort in the middle of a stream reaches the engine', async () => {
   await addModel(up, 'slow', 'sim', { ttft_ms: 0, tokens_per_s: 5 })
   await until(() => isReady(up, 'slow'))
   await until(async () => (await client.models.list()).data.some(({ id }) => id === 'slow'))
-  const abort = new AbortController()
-  const asked = { model: 'slow', messages, max_tokens: 500, stream: true as const, ignore_eos: true }
-  const stream = await retried(() => client.chat.completions.create(asked, { signal: abort.signal }))
-  const iterator = stream[Symbol.asyncIterator]()
-  await iterator.next()
-  await until(async () => (await inFlight(up, 'slow')) === 1)
-  abort.abort()
-  await until(async () => (await inFlight(up, 'slow')) === 0)
+  await checkAbort(up, client, 'slow')
 
   // Before the first byte, too.
   const early = new AbortController()

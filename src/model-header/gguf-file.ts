@@ -14,8 +14,9 @@ export interface GgufFile {
 const MOST_KEYS = 10_000
 const MOST_TENSORS = 200_000
 const MOST_DIMENSIONS = 8
-/** Longer texts (chat templates) and lists (vocabularies) are skipped. */
+/** Longer texts (chat templates) and lists (vocabularies) are skipped, texts that are asked for only above the second. */
 const MOST_TEXT_BYTES = 1024
+const MOST_ASKED_TEXT_BYTES = 256 * 1024
 const MOST_LIST = 10_000
 const MOST_NESTING = 4
 const DEFAULT_ALIGNMENT = 32
@@ -38,12 +39,17 @@ const BOOLEAN = 7
 const TEXT = 8
 const LIST = 9
 
-/** Magic and version, counts, then keys with values, then tensors with shapes and places. */
-export async function readGguf(source: ByteSource, signal: AbortSignal): Promise<GgufFile> {
+/** Magic and version, counts, then keys with values, then tensors with shapes and places. `asked`: keys of long texts. */
+export async function readGguf(
+  source: ByteSource,
+  signal: AbortSignal,
+  asked: readonly string[] = [],
+): Promise<GgufFile> {
   const reader = new ByteReader(source, signal)
   const { label } = source
-  await reader.need(24)
+  await reader.need(4)
   if (reader.take(4).toString('latin1') !== 'GGUF') throw new AppError('bad_request', `${label} is not a GGUF file.`)
+  await reader.need(20)
   checkVersion(reader, label)
   const tensorCount = reader.uint64()
   const keyCount = reader.uint64()
@@ -54,7 +60,8 @@ export async function readGguf(source: ByteSource, signal: AbortSignal): Promise
   for (let i = 0; i < keyCount; i += 1) {
     const key = await readText(reader, label)
     await reader.need(4)
-    const value = await readValue(reader, reader.uint32(), label, 0)
+    const mostBytes = key !== undefined && asked.includes(key) ? MOST_ASKED_TEXT_BYTES : MOST_TEXT_BYTES
+    const value = await readValue(reader, reader.uint32(), label, mostBytes)
     if (key !== undefined && value !== undefined) metadata.set(key, value)
   }
   const places: { name: string; offset: number }[] = []
@@ -70,10 +77,10 @@ function checkVersion(reader: ByteReader, label: string): void {
   throw new AppError('bad_request', `${label} is GGUF of version ${version}; versions 2 and 3 can be read.`)
 }
 
-async function readText(reader: ByteReader, label: string): Promise<string | undefined> {
+async function readText(reader: ByteReader, label: string, mostBytes = MOST_TEXT_BYTES): Promise<string | undefined> {
   await reader.need(8)
   const length = reader.uint64()
-  if (length > MOST_TEXT_BYTES) return skipBytes(reader, length, label)
+  if (length > mostBytes) return skipBytes(reader, length, label)
   await reader.need(length)
   return reader.take(length).toString('utf8')
 }
@@ -83,10 +90,10 @@ async function readValue(
   reader: ByteReader,
   type: number,
   label: string,
-  depth: number,
+  mostBytes: number,
 ): Promise<Scalar | readonly Scalar[] | { length: number } | undefined> {
-  if (type === TEXT) return readText(reader, label)
-  if (type === LIST) return readList(reader, label, depth + 1)
+  if (type === TEXT) return readText(reader, label, mostBytes)
+  if (type === LIST) return readList(reader, label, 1)
   const [bytes, kind] = numberKinds[type] ?? unknownKind(type, label)
   await reader.need(bytes)
   const number = reader.number(bytes, kind)

@@ -1,6 +1,7 @@
 import type { ModelHeader, ModelOptions } from '../core/types.ts'
 import { companionsOf } from '../model-source/companions.ts'
-import { readHeader, type ModelFile } from './read-header.ts'
+import type { ModelFile } from './model-file.ts'
+import { readHeader } from './read-header.ts'
 
 /** The files that a source means; undefined when they are where we cannot look. */
 export type FindFiles = (source: string, signal: AbortSignal) => Promise<ModelFile[] | undefined>

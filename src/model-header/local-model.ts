@@ -3,7 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { splitParts } from '../model-source/split-parts.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { localBytes } from './byte-source.ts'
-import type { ModelFile } from './read-header.ts'
+import type { ModelFile } from './model-file.ts'
 
 /** More is no model. */
 const MOST_FILES = 10_000

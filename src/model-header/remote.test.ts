@@ -81,7 +81,14 @@ test('how much there is to fetch stays open when a server does not say', async (
     response.end(' text')
   })
   expect(await inspect(`${url}/speech.bin`)).toMatchObject({ bytes: null, header: null })
-  await expect(inspect(`${url}/model.gguf`)).rejects.toMatchObject({ code: 'bad_gateway' })
+  await expect(inspect(`${url}/model.gguf`)).rejects.toThrow('is not a GGUF file')
+  const content = aModel()
+  const chunked = await serve(async (_request, response) => {
+    response.writeHead(200)
+    response.write(content.subarray(0, 4))
+    response.end(content.subarray(4))
+  })
+  await expect(inspect(`${chunked}/model.gguf`)).rejects.toMatchObject({ code: 'bad_gateway' })
 })
 
 test('what the options name goes with the model', async () => {

@@ -1,6 +1,10 @@
-import { isAbsolute } from 'node:path'
+import { isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { AppError } from '../platform/errors.ts'
 import { isSafeName, isSafePath } from './safe-path.ts'
+
+/** The models that come with the program: wherever it runs, they are there, too. */
+const BUNDLED_FOLDER = fileURLToPath(new URL('../../models', import.meta.url))
 
 /** Where files come from. `sha256` is what the one file that is named must be. */
 export type Source = LocalSource | RemoteSource
@@ -41,10 +45,11 @@ export interface FrontendSource {
 export function parseSource(text: string): Source {
   const { bare, sha256 } = takeDigest(text)
   if (bare.startsWith('file:')) return { kind: 'local', path: localPath(bare), sha256 }
+  if (bare.startsWith('bundled:')) return { kind: 'local', path: bundledPath(bare), sha256 }
   if (bare.startsWith('hf:')) return hubSource(bare, sha256)
   if (bare.startsWith('frontend:')) return { kind: 'frontend', path: frontendPath(bare), sha256 }
   if (/^https?:\/\//.test(bare)) return urlSource(bare, sha256)
-  throw wrong(bare, 'it must begin with file:/, https://, hf: or frontend:')
+  throw wrong(bare, 'it must begin with file:/, https://, hf:, frontend: or bundled:')
 }
 
 /** The source without what may be secret in it: a URL's user, query and fragment. */
@@ -67,6 +72,12 @@ function localPath(text: string): string {
     throw wrong(text, 'it must be an absolute path, such as file:/models/a.gguf')
   if (path.includes('\0') || path.split('/').includes('..')) throw wrong(text, 'the path must not contain ".."')
   return path
+}
+
+function bundledPath(text: string): string {
+  const path = text.slice('bundled:'.length)
+  if (!isSafePath(path)) throw wrong(text, 'it must be a path below the models that come with Flotilla')
+  return join(BUNDLED_FOLDER, path)
 }
 
 function hubSource(text: string, sha256: string | undefined): HubSource {

@@ -1,5 +1,5 @@
 import type { MessageOf, ReplyOf } from '../api/bus/subjects.ts'
-import { toHeaderMessage } from '../api/model-header.ts'
+import { toHeaderMessage } from '../api/header-message.ts'
 import { inspectModel } from '../model-header/inspect.ts'
 import { localModel } from '../model-header/local-model.ts'
 import { parseSource } from '../model-source/source.ts'

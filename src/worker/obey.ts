@@ -6,7 +6,7 @@ import type { Replicas } from './open-replicas.ts'
 
 export interface Obedience {
   /** None on an agent. */
-  replicas: Pick<Replicas, 'supervisor' | 'engines' | 'files'> | undefined
+  replicas: Pick<Replicas, 'supervisor' | 'engines' | 'files' | 'pulls'> | undefined
   /** The heartbeat that will be the first to tell of what is started now. */
   nextSeq: () => number
   onShutdown: (reason: string) => void
@@ -47,6 +47,7 @@ export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }
     const { files: count, freedBytes } = await files.delete(modelName)
     return { files: count, freed_bytes: freedBytes }
   })
+  respond('modelPull', ({ pulls }, message) => pulls.pull(message))
   respond('modelInspect', (_parts, message) => inspectLocalModel(message))
 }
 

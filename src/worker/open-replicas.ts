@@ -15,6 +15,7 @@ import { logsHandler, type LogsHandler } from './logs/logs-handler.ts'
 import { ReplicaLogs } from './logs/replica-logs.ts'
 import { Ports, type PortRange } from './ports.ts'
 import { startWatchdog } from './processes/watchdog.ts'
+import { Pulls } from './pulls.ts'
 import { Supervisor } from './supervisor.ts'
 
 export interface ReplicasOptions {
@@ -43,6 +44,7 @@ export interface Replicas {
   supervisor: Supervisor
   engines: Engines
   files: ModelFiles
+  pulls: Pulls
   logs: ReplicaLogs
   readLogs: LogsHandler
 }
@@ -53,13 +55,14 @@ interface OpenDeps {
   life: Lifetime
   onChange: () => void
   fakeDevices?: FakeDevices | undefined
+  gpuVendor: () => string | null
 }
 
 /** Everything that runs replicas on this node, with what an earlier run of the worker left behind. */
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
-  { clock, log, life, onChange, fakeDevices }: OpenDeps,
+  { clock, log, life, onChange, fakeDevices, gpuVendor }: OpenDeps,
 ): Promise<Replicas> {
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
@@ -77,6 +80,7 @@ export async function openReplicas(
     builtIn: fakeDevices ? fakeDevices.profilesFrom(builtInProfiles) : builtInProfiles,
     fetchArchive: (url, sha256, hooks) => files.fetch(`${url}#sha256=${sha256}`, hooks),
     stopReplicas: (engine) => supervisor.stopEngine(engine),
+    gpuVendor,
     onChange,
     clock,
     log,
@@ -97,7 +101,7 @@ export async function openReplicas(
     moreEnvironment: fakeDevices && ((spec) => fakeDevices.environmentFor(spec, supervisor.all())),
   })
   await supervisor.adopt({ isClean })
-  return { supervisor, engines, files, logs, readLogs: logsHandler(logs, clock) }
+  return { supervisor, engines, files, pulls: new Pulls(files, clock), logs, readLogs: logsHandler(logs, clock) }
 }
 
 /** Unknown is as good as none: better not begin than fill a disk. */

@@ -160,7 +160,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     replicas = await openReplicas(
       options.replicas,
       frontends.filesFor(() => nodeId),
-      { clock, log, life, onChange, fakeDevices },
+      { clock, log, life, onChange, fakeDevices, gpuVendor: () => measurements.last().gpu_vendor },
     )
   }
   life.own('bus', () => link.dispose())

@@ -11,6 +11,7 @@ import { deleteFiles } from './delete-files.ts'
 import { engineHint } from './engine-hint.ts'
 import { renderModels } from './list.ts'
 import { load } from './load.ts'
+import { pull } from './pull.ts'
 import { replicasOf } from './replicas-of.ts'
 import { renderModel } from './show.ts'
 import { unload } from './unload.ts'
@@ -65,6 +66,7 @@ export const modelActs = {
   list,
   show: showModel,
   add,
+  pull,
   load,
   unload,
   delete: deleteFiles,

@@ -1,16 +1,21 @@
+import { resolve } from 'node:path'
 import { modelInput, type ModelInput, type ModelSaved } from '../../api/admin/model-schemas.ts'
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { AppError } from '../../platform/errors.ts'
+import { parseSource } from '../../model-source/source.ts'
+import { AppError, messageOf } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client, type Given, type View } from '../client.ts'
 import { counted } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { wrap } from '../wrap.ts'
+import { chooseDefaults, type Said } from './choose-defaults.ts'
 import { engineHint } from './engine-hint.ts'
 import { parseMemory } from './memory-flag.ts'
 
 /** Adds a model or changes it, and with --replicas the rule that keeps it running. */
 export const add: Act = async (client, given) => {
-  const input = parseModel(given)
+  const { said, fields } = parseGiven(given)
+  const chosen = await chooseDefaults(client, said)
+  const input = toInput({ ...fields, source: said.source, engine: chosen.engine, options: chosen.options })
   const replicas = parseReplicas(given.own.get('replicas'))
   const before = (await client.api.call('listModels')).find(({ name }) => name === input.name)
   const model = await client.api.call('saveModel', {}, input)
@@ -19,7 +24,8 @@ export const add: Act = async (client, given) => {
   const hint = client.json ? [] : await engineHint(client, model.engine)
   return show(client, replicas === undefined ? model : { ...model, rule }, () => [
     ...savedLines(name, before !== undefined, model.effect, viewOf(client)),
-    ...ruleLines(rule, model.effect),
+    ...chosen.lines.flatMap((line) => wrap(line, viewOf(client).width)),
+    ...ruleLines(rule, model.effect, before !== undefined && model.effect.is_changed),
     ...hint,
   ])
 }
@@ -29,23 +35,50 @@ function savedLines(name: string, wasThere: boolean, effect: ModelSaved['effect'
   return effect.is_changed ? wrap(`${name} is changed. ${plain(effect.text)}`, width) : [`${name} is as it was.`]
 }
 
-function ruleLines(rule: RuleView | undefined, { replaced }: ModelSaved['effect']): string[] {
+/** Of a model that was changed it has been said what follows. */
+function ruleLines(rule: RuleView | undefined, { replaced }: ModelSaved['effect'], isToldAlready: boolean): string[] {
   if (rule?.spread_all) return ['Its rule asks for one replica on every node that it is for.']
   if (rule && rule.min_replicas > 0) return [`Its rule asks for at least ${counted(rule.min_replicas, 'replica')}.`]
-  return replaced > 0 ? [] : ['No rule asks for replicas of it: its first request loads it.']
+  return replaced > 0 || isToldAlready ? [] : ['No rule asks for replicas of it: its first request loads it.']
 }
 
-function parseModel({ values, own, lists }: Given): ModelInput {
-  const engine = own.get('engine')
-  if (engine === undefined) throw mistake('--engine is needed: flotilla engines lists what there is')
-  const parsed = modelInput.safeParse({
+/** What was said, with an engine that only matters if none was said. */
+function parseGiven({ values, own, lists }: Given): { said: Said; fields: object } {
+  const options = Object.fromEntries((lists.get('option') ?? []).map(parseOption))
+  for (const name of ['context', 'parallel']) {
+    const text = own.get(name)
+    if (text === undefined) continue
+    if (name in options) throw mistake(`give --${name} or --option ${name}=…, not both`)
+    if (!/^[1-9]\d{0,8}$/.test(text)) throw mistake(`--${name}: expected a whole number, got "${plain(text)}"`)
+    options[name] = Number(text)
+  }
+  const fields = {
     name: values[0],
-    engine,
-    source: own.get('source') ?? null,
-    options: Object.fromEntries((lists.get('option') ?? []).map(parseOption)),
     memory: readMemory(own.get('memory')),
     anti_affinity: own.get('anti-affinity') ?? null,
-  })
+  }
+  const said = { engine: own.get('engine'), source: readSource(own.get('source')), options }
+  // What is wrong with the rest is told before the cluster is asked about the files.
+  toInput({ ...fields, ...said, engine: said.engine ?? 'unsaid' })
+  return { said, fields }
+}
+
+/** What can be known to be wrong without looking at any file. */
+function readSource(text: string | undefined): string | null {
+  if (text === undefined || text.startsWith('ollama:')) return text ?? null
+  if (!/^[a-z]{2,}:/.test(text)) {
+    throw mistake(`--source: a file on the nodes themselves is written file:${plain(resolve(text))}`)
+  }
+  try {
+    parseSource(text)
+  } catch (error) {
+    throw mistake(plain(messageOf(error)).replace(/\.$/, ''))
+  }
+  return text
+}
+
+function toInput(fields: object): ModelInput {
+  const parsed = modelInput.safeParse(fields)
   if (parsed.success) return parsed.data
   const { path, message } = parsed.error.issues[0]!
   throw mistake(`${path.map(String).join('.')}: ${message}`)

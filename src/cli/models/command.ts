@@ -6,7 +6,7 @@ const yes: Flag = { help: 'Do not ask first when replicas would stop' }
 
 export const modelsCommand: Command = {
   name: 'models',
-  summary: 'See, add, load and unload models, and delete their files',
+  summary: 'See, add, fetch, load and unload models, and delete their files',
   about: 'A model is a name, the engine that runs it, where its files come from, and options.',
   options: clientOptions,
   examples: ['flotilla models', 'flotilla models load qwen --wait', 'flotilla models unload qwen#1 --node gpu-1'],
@@ -30,12 +30,16 @@ export const modelsCommand: Command = {
       summary: 'Add a model, or change it',
       about:
         'A source is file:/path on the nodes themselves, https://…, hf:org/repo/file, hf:org/repo, ollama:name, or frontend:path below ' +
-        'the models folder of the frontend; #sha256=… after it says what the file must be.',
+        'the models folder of the frontend; #sha256=… after it says what the file must be.\n' +
+        'GGUF files run on the engine llama unless --engine says otherwise, with a context of at most 8192 tokens unless --context\n' +
+        'does. What was chosen is told.',
       arguments: [{ name: 'name' }],
       flags: {
         engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
         source: { value: 'source', help: 'Where its files come from; some engines need none' },
-        option: { value: 'key=value', many: true, help: 'An option of the model, such as context=8192' },
+        context: { value: 'tokens', help: 'The longest request with its answer, in tokens' },
+        parallel: { value: 'n', help: 'How many requests one replica works on at a time' },
+        option: { value: 'key=value', many: true, help: 'An option of the model, such as flash_attn=on' },
         memory: {
           value: 'size',
           help: 'What a replica needs: 12GiB of VRAM, or vram=12GiB,ram=2GiB; else it is found out',
@@ -44,10 +48,32 @@ export const modelsCommand: Command = {
         replicas: { value: 'n', help: 'Keep at least so many replicas running; 0 keeps none' },
       },
       examples: [
-        'flotilla models add qwen --engine llama-server --replicas 1 \\\n' +
+        'flotilla models add qwen --replicas 1 \\\n' +
           '    --source hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q8_0.gguf',
-        'flotilla models add demo --engine sim --option context=8192 --replicas 2',
+        'flotilla models add demo --engine sim --context 8192 --replicas 2',
       ],
+    },
+    {
+      name: 'inspect',
+      summary: 'What the file of a model says, and what memory it takes',
+      about:
+        'Takes a path on this machine, https://… or hf:org/repo/file, and needs no cluster: only the beginning of the file is read.\n' +
+        'Repositories that need a token are read with FLOTILLA_HF_TOKEN.',
+      arguments: [{ name: 'file' }],
+      examples: [
+        'flotilla models inspect ~/models/qwen.gguf',
+        'flotilla models inspect --json \\\n    hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q8_0.gguf',
+      ],
+    },
+    {
+      name: 'pull',
+      summary: "Fetch a model's files to nodes before anybody asks",
+      about:
+        'Shows how far it is; Ctrl-C stops watching, not the transfer. What was interrupted goes on where it was. Without --node and\n' +
+        '--all it is for clusters of one node.',
+      arguments: [model],
+      flags: { node: nodeFlag, all: allFlag },
+      examples: ['flotilla models pull qwen', 'flotilla models pull qwen --node gpu-1 --node gpu-2'],
     },
     {
       name: 'load',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toHeaderMessage } from '../../api/model-header.ts'
+import { toHeaderMessage } from '../../api/header-message.ts'
 import { aCluster, aNodeView, aReplicaView, flotilla, type Answers, type Person } from '../../testing/cli.ts'
 import { aHeader } from '../../testing/builders.ts'
 import { aModelView, anEngineView, aRuleView, aSavedModel } from '../../testing/cli-views.ts'
@@ -228,10 +228,10 @@ describe('flotilla models add', () => {
 
   test.each([
     [['add'], 'flotilla models add: which name?'],
-    [['add', 'x'], 'flotilla models add: --engine is needed: flotilla engines lists what there is.'],
+    [['add', 'x'], 'flotilla models add: --source is needed, or --engine of one that needs no files.'],
     [
       ['add', 'x', '--engine', 'sim', '--source', '/m'],
-      'flotilla models add: source: must begin with file:/, https://, hf:',
+      'flotilla models add: --source: a file on the nodes themselves is written file:/m.',
     ],
     [['add', ' x', '--engine', 'sim'], 'flotilla models add: name: must not begin or end with a space.'],
     [['add', 'x', '--engine', 'sim', '--option', 'n'], '--option: expected key=value, got "n".'],

@@ -33,6 +33,7 @@ export function renderModel({ model, rule, replicas, nodes, hint }: OneModel, vi
     ['State', `${model.state}, ${model.ready_replicas} of ${counted(model.replicas, 'replica')} can serve`],
     ['Engine', model.engine],
     ['Source', model.source === null ? 'none' : sourceText(model.source)],
+    ['Origin', ...(model.origin === 'folder' ? ['a file in the folder that a frontend serves; it goes with it'] : [])],
     ['Options', options.length === 0 ? 'none' : options.join(', ')],
     ['Files', ...fileTexts(model)],
     ['Memory', memoryText(model)],

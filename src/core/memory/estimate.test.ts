@@ -48,10 +48,11 @@ describe('the cache', () => {
     expect(cache({ context: 8192, parallel: 1, ctk: type })).toBe((GIB * bytes) / 4 + GIB / 2)
   })
 
-  test('without a context is that of the model, up to 32 Ki tokens for all requests together', () => {
+  test('without a context is that of the model, up to 8 Ki tokens for each request or 32 Ki for all together', () => {
     expect(cache({})).toBe(4 * GIB)
-    expect(cache({ parallel: 8 })).toBe(4 * GIB)
-    expect(cache({}, { ...llama, context: 2048 })).toBe(GIB / 4)
+    expect(cache({ parallel: 1 })).toBe(4 * GIB)
+    expect(cache({ parallel: 8 })).toBe(8 * GIB)
+    expect(cache({}, { ...llama, context: 2048 })).toBe(GIB)
     expect(cache({ ctx_size: 65_536 })).toBe(8 * GIB)
   })
 
@@ -80,7 +81,7 @@ describe('offloading', () => {
     const { vram, ram, parts } = estimate({ context: 8192, parallel: 1 })
     const mask = 512 * 8192 * 6
     // The result of a batch: what llama.cpp calls a compute buffer of 258.50 MiB.
-    expect(vram).toBe(4_625_000_000 + GIB + 258.5 * MIB + mask + 512 * MIB)
+    expect(vram).toBe(4_625_000_000 + GIB + 258.5 * MIB + mask + 768 * MIB)
     expect(ram).toBe(295_000_000 + 512 * (4096 + 8192) * 4 + 512 * MIB)
     expect(parts.weights).toBe(4_920_000_000)
   })
@@ -110,7 +111,7 @@ describe('offloading', () => {
   })
 
   test('over several devices takes what a process needs on each of them', () => {
-    expect(estimate({}, 4).vram - estimate({}, 1).vram).toBe(3 * 512 * MIB)
+    expect(estimate({}, 4).vram - estimate({}, 1).vram).toBe(3 * 768 * MIB)
   })
 })
 

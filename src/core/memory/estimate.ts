@@ -11,8 +11,11 @@ export interface MemoryEstimate {
 
 const MIB = 2 ** 20
 
-/** What a process takes on each GPU that it opens, before it holds anything: CUDA's context and its libraries' workspace. */
-const DEVICE_OVERHEAD = 512 * MIB
+/**
+ * What a process takes on each GPU that it opens, before it holds anything: CUDA's context and its libraries' workspace,
+ * which comes with the first long prompt. 740 MiB with llama.cpp on an H200; smaller cards take less.
+ */
+const DEVICE_OVERHEAD = 768 * MIB
 /** What the process takes of the machine's memory: program and tokenizer; with a GPU also the driver's part of it. */
 const CPU_OVERHEAD = 128 * MIB
 const GPU_HOST_OVERHEAD = 512 * MIB

@@ -1,4 +1,5 @@
 import type { ModelHeader } from '../types.ts'
+import { defaultContext } from './default-context.ts'
 import type { MemorySettings } from './settings.ts'
 
 /**
@@ -49,7 +50,9 @@ export function layerBytes(header: ModelHeader, settings: MemorySettings, size: 
 function totalTokens(header: ModelHeader, { context, contextTotal, parallel }: MemorySettings): number {
   if (contextTotal !== null) return contextTotal
   if (context !== null) return context * parallel
-  return Math.min(header.context, MOST_DEFAULT_CONTEXT)
+  // llama-server shares what it has among all requests; llama gives each its own.
+  const ofEach = (defaultContext(header.context) ?? 0) * parallel
+  return Math.max(Math.min(header.context, MOST_DEFAULT_CONTEXT), ofEach)
 }
 
 function padded(tokens: number): number {

@@ -103,6 +103,7 @@ describe('where it runs', () => {
     ['an engine for CPUs beside a GPU', { device: 'cpu' }, [gpu()], {}, 0],
     ['an engine for both without a GPU', either, [], {}, 0],
     ['an engine for both that offloads nothing', either, [gpu()], { n_gpu_layers: 0 }, 0],
+    ['an engine for both that is told to use none', either, [gpu()], { gpu: 'off' }, 0],
     ['an engine for both', either, [gpu()], {}, 1],
     ['an engine for GPUs where there is none', { device: 'gpu' }, [], {}, 1],
   ])('%s needs the right kind of memory', (_, uses, devices, options, deviceCount) => {

@@ -58,7 +58,7 @@ export function memorySettings(options: ModelOptions): MemorySettings {
     batch: Math.min(batch, wholeNumber(find('batch_size', 'batch', 'b'), 1) ?? batch),
     keyBytes: bytesOf(find('cache_type_k', 'type_k', 'ctk') ?? cache),
     valueBytes: bytesOf(find('cache_type_v', 'type_v', 'ctv') ?? cache),
-    gpuLayers: wholeNumber(find('n_gpu_layers', 'gpu_layers', 'ngl'), 0),
+    gpuLayers: isOff(find('gpu')) ? 0 : wholeNumber(find('n_gpu_layers', 'gpu_layers', 'ngl'), 0),
     hasFlashAttention: !isOff(find('flash_attn', 'fa')),
     isWindowFull: isOn(find('swa_full')),
     isCacheOnGpu: !isOn(find('no_kv_offload', 'nkvo')),

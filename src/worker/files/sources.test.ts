@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isSafePath } from '../../model-source/safe-path.ts'
-import { parseSource, showSource } from '../../model-source/source.ts'
+import { parseSource, showSource, type LocalSource } from '../../model-source/source.ts'
 import { splitParts } from '../../model-source/split-parts.ts'
 import { pathInSharedFolder } from './shared-folder.ts'
 
@@ -25,6 +26,8 @@ test('sources are read as they are written', () => {
   expect(parseSource('hf:org/re.po@refs/pr/1')).toMatchObject({ ...hub, revision: 'refs/pr/1' })
   expect(parseSource('hf:org/re.po/a/b@c.gguf@v1')).toMatchObject({ ...hub, path: 'a/b@c.gguf', revision: 'v1' })
   expect(parseSource('frontend:a/b/')).toMatchObject({ kind: 'frontend', path: 'a/b' })
+  const { kind, path } = parseSource('bundled:skipper/skipper.gguf') as LocalSource
+  expect([kind, existsSync(path)]).toEqual(['local', true])
 })
 
 test.for([
@@ -45,6 +48,9 @@ test.for([
   'frontend:/etc/passwd',
   'frontend:',
   'frontend:a\\b',
+  'bundled:../package.json',
+  'bundled:/etc/passwd',
+  'bundled:',
   'https://h',
   'https://h/',
   'https://h/a%00b',

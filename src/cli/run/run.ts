@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { AppError } from '../../platform/errors.ts'
+import { requestJson } from '../../platform/http-client.ts'
+import { reach, refusal } from '../admin-client.ts'
+import { INTERRUPTED, type Act, type Client, type Given } from '../client.ts'
+import { findNamed } from '../find-one.ts'
+import { plain } from '../text-width.ts'
+import { answerWriter } from './answer-writer.ts'
+import { askModel, type Message, type Question } from './ask-model.ts'
+import { converse } from './conversation.ts'
+
+const MOST_INPUT_BYTES = 4 * 1024 * 1024
+const LIST_WITHIN_MS = 30_000
+
+/** One answer to a prompt, or a conversation. */
+export const runModel: Act = async (client, given) => {
+  const { values, own } = given
+  const model = values[0]!
+  const settings = parseSettings(own)
+  const system: Message[] = own.has('system') ? [{ role: 'system', content: own.get('system')! }] : []
+  const prompt = await readPrompt(client, given)
+  if (prompt !== undefined) return answerOnce(client, { model, settings, messages: [...system, prompt] })
+  if (client.json) throw mistake('--json needs a prompt')
+  await checkModel(client, model)
+  return converse(client, { model, settings }, system)
+}
+
+/** Undefined when a person is there to be talked to. */
+async function readPrompt({ terminal }: Client, { values, own, rest }: Given): Promise<Message | undefined> {
+  const said = [...values.slice(1), ...(rest ?? [])].join(' ')
+  // Beside a prompt only when asked for: in a shell's loop the input is somebody else's.
+  const isPiped = said === '' || own.has('stdin')
+  const piped = isPiped ? await terminal.readInput(MOST_INPUT_BYTES) : undefined
+  if (said === '' && piped === undefined) return undefined
+  const content = [said, piped?.trim() ?? ''].filter((text) => text !== '').join('\n\n')
+  if (content === '') throw mistake('nothing was asked: the input is empty')
+  return { role: 'user', content }
+}
+
+async function answerOnce(client: Client, question: Question): Promise<number> {
+  const { terminal, cluster, json } = client
+  const stop = new AbortController()
+  const forget = terminal.onInterrupt(() => stop.abort())
+  const writer = answerWriter(terminal, question.model)
+  const listener = json ? { ...writer, onText: () => {}, onThought: () => {} } : writer
+  try {
+    const answer = await askModel(cluster, question, listener, stop.signal)
+    writer.end()
+    const { text, finish, usage, requestId } = answer
+    const body = { request_id: requestId ?? null, model: question.model, content: text, finish_reason: finish, usage }
+    if (json) terminal.print(JSON.stringify(body, null, 2))
+    else if (finish === 'length') terminal.note('(cut off: the answer is as long as it may be)')
+    return answer.isStopped ? INTERRUPTED : 0
+  } finally {
+    writer.end()
+    forget()
+  }
+}
+
+const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
+
+/** Told now rather than after the first question. Asked of the gateway: an API key may not ask the admin API. */
+async function checkModel({ cluster }: Client, model: string): Promise<void> {
+  const request = { method: 'GET', token: cluster.key, timeoutMs: LIST_WITHIN_MS } as const
+  const answer = await reach(cluster, () => requestJson(new URL('/v1/models', cluster.url), request))
+  if (answer.status !== 200) throw refusal(cluster, answer)
+  const models = listed.safeParse(answer.body).data?.data ?? []
+  findNamed(
+    'model',
+    model,
+    models.map(({ id }) => ({ name: id })),
+  )
+}
+
+function parseSettings(own: ReadonlyMap<string, string>): Record<string, number> {
+  const settings: Record<string, number> = {}
+  for (const [flag, name, pattern] of FLAGS) {
+    const text = own.get(flag)
+    if (text === undefined) continue
+    if (!pattern.test(text)) throw mistake(`--${flag}: expected a number, got "${plain(text)}"`)
+    settings[name] = Number(text)
+  }
+  return settings
+}
+
+const FLAGS = [
+  ['temperature', 'temperature', /^\d{1,2}(\.\d{1,9})?$/],
+  ['max-tokens', 'max_tokens', /^[1-9]\d{0,8}$/],
+  ['seed', 'seed', /^\d{1,9}$/],
+] as const
+
+function mistake(what: string): AppError {
+  return new AppError('usage', `flotilla run: ${what}.`)
+}
