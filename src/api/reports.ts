@@ -27,6 +27,17 @@ export const engineExit = z.object({
   last_lines: z.array(z.string()).max(20),
 })
 
+/** How far a node is with fetching the files of a model. */
+export const pullReport = z.object({
+  id: z.string(),
+  state: z.enum(['running', 'done', 'failed']),
+  progress: progress.nullable(),
+  error: z.string().nullable(),
+  /** Of all its files, once they are there. */
+  bytes: z.int().nonnegative().nullable(),
+})
+export type PullReport = z.infer<typeof pullReport>
+
 /** An engine on a node: whether it can run there, and the last thing that was done to it. */
 export const reportedEngine = z.object({
   name: z.string(),

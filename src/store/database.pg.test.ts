@@ -4,6 +4,7 @@ import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
+import { describeSessions } from './contract-sessions.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
 import type { EmptyStore } from './contract.ts'
@@ -20,4 +21,5 @@ describe('PostgreSQL', () => {
   describeLeases(emptyDatabase)
   describeApiKeys(emptyDatabase)
   describeRules(emptyDatabase)
+  describeSessions(emptyDatabase)
 })

@@ -6,6 +6,7 @@ import { describeApiKeys } from './contract-api-keys.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
+import { describeSessions } from './contract-sessions.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
 import type { EmptyStore } from './contract.ts'
@@ -25,4 +26,5 @@ describe('SQLite', () => {
   describeLeases(emptyFile)
   describeApiKeys(emptyFile)
   describeRules(emptyFile)
+  describeSessions(emptyFile)
 })

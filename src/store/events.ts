@@ -54,6 +54,33 @@ export async function listEvents(sql: Sql, afterId: number, most: number): Promi
   return eventRow.array().parse(rows)
 }
 
+export interface EventsAsked {
+  nodeId?: string | undefined
+  modelName?: string | undefined
+  /** Only those before this one. */
+  beforeId?: number | undefined
+  most: number
+}
+
+/** The newest first. There are ten thousand at most, which are looked through in milliseconds without an index. */
+export async function listPastEvents(sql: Sql, asked: EventsAsked): Promise<EventRow[]> {
+  const wanted: [condition: string, value: string | number | undefined][] = [
+    ['node_id =', asked.nodeId],
+    ['model_name =', asked.modelName],
+    ['id <', asked.beforeId],
+  ]
+  const values: (string | number)[] = []
+  const conditions: string[] = []
+  for (const [condition, value] of wanted) {
+    if (value === undefined) continue
+    values.push(value)
+    conditions.push(`${condition} $${values.length}`)
+  }
+  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')} `
+  const text = `select * from events ${where}order by id desc limit $${values.length + 1}`
+  return eventRow.array().parse(await sql.query(text, [...values, asked.most]))
+}
+
 /** 0 when nothing has ever happened. */
 export async function newestEventId(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ id: number }>('select coalesce(max(id), 0) as id from events')

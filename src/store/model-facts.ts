@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { fromHeaderMessage, modelHeader, toHeaderMessage } from '../api/model-header.ts'
+import { fromHeaderMessage, toHeaderMessage } from '../api/header-message.ts'
+import { modelHeader } from '../api/model-header.ts'
 import type { ModelFacts } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'

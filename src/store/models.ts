@@ -3,6 +3,7 @@ import type { Model } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
+import { later } from './later.ts'
 
 const modelRow = z
   .object({
@@ -13,6 +14,7 @@ const modelRow = z
     memory: jsonText(z.object({ vram: z.number(), ram: z.number() })).nullable(),
     anti_affinity: z.string().nullable(),
     revision: z.string(),
+    origin: z.enum(['api', 'folder']),
     created_at: z.number(),
     updated_at: z.number(),
   })
@@ -24,6 +26,8 @@ const modelRow = z
   }))
 
 export interface StoredModel extends Model {
+  /** Who made it: an admin, or the folder that a frontend serves. */
+  origin: 'api' | 'folder'
   createdMs: number
   updatedMs: number
 }
@@ -39,16 +43,16 @@ export async function hasModels(tx: Sql): Promise<boolean> {
 }
 
 /** Inserts or replaces. The same meaning keeps its revision, so that saving it again restarts nothing. */
-export async function saveModel(tx: Sql, model: Model): Promise<StoredModel> {
+export async function saveModel(tx: Sql, model: Model, origin: StoredModel['origin'] = 'api'): Promise<StoredModel> {
   const { name, engine, source, options, memory, antiAffinity, revision } = model
   const rows = await tx.query(
-    `insert into models (name, engine, source, options, memory, anti_affinity, revision, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, now_ms(), now_ms())
+    `insert into models (name, engine, source, options, memory, anti_affinity, revision, origin, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, now_ms(), now_ms())
      on conflict (name) do update set engine = excluded.engine, source = excluded.source, options = excluded.options,
        memory = excluded.memory, anti_affinity = excluded.anti_affinity, revision = excluded.revision,
-       updated_at = excluded.updated_at
+       origin = excluded.origin, updated_at = ${later('models.updated_at')}
      returning *`,
-    [name, engine, source, JSON.stringify(options), memory && JSON.stringify(memory), antiAffinity, revision],
+    [name, engine, source, JSON.stringify(options), memory && JSON.stringify(memory), antiAffinity, revision, origin],
   )
   return modelRow.parse(rows[0])
 }

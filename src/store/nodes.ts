@@ -9,6 +9,7 @@ import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
 import { listLabels } from './labels.ts'
 import { decisiveEngines, reportedEngines, sameForDecisions, toNodeEngines } from './node-engines.ts'
+import { RowMemory } from './row-memory.ts'
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
@@ -35,19 +36,27 @@ const decisive = {
   last_heartbeat: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
-const nodeRow = z.object({
+/** What people see of all nodes together, several times a second; engines as decisions have them. */
+const viewed = {
   ...decisive,
-  engines: reportedEngines,
   public_key: z.string(),
   version: z.string(),
   devices: jsonText(z.array(device)),
   gpu_vendor: z.string().nullable(),
   registered_at: z.number(),
-})
+}
+const viewedRow = z.object(viewed)
+export type ViewedNodeRow = z.infer<typeof viewedRow>
+const nodeRow = z.object({ ...viewed, engines: reportedEngines })
 export type NodeRow = z.infer<typeof nodeRow>
 
 export async function listNodes(sql: Sql): Promise<NodeRow[]> {
   return nodeRow.array().parse(await sql.query('select * from nodes order by name'))
+}
+
+export async function listViewedNodes(sql: Sql, memory = new RowMemory<ViewedNodeRow>()): Promise<ViewedNodeRow[]> {
+  const rows = await sql.query(`select ${Object.keys(viewed).join(', ')} from nodes order by name`)
+  return memory.parse(rows, (row) => viewedRow.parse(row))
 }
 
 /** With when it was last heard; decisions go by its liveness. */

@@ -8,6 +8,7 @@ import type { Replica, ReplicaState } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
+import type { RowMemory } from './row-memory.ts'
 
 /** With what the worker last said of its start and its end; decisions do not look at it. */
 export interface StoredReplica extends Replica {
@@ -82,6 +83,10 @@ export async function listReplicasOfModels(sql: Sql, modelNames: Among): Promise
 
 function inOrder(where: string): string {
   return `select * from replicas ${where} order by model_name, node_id, replica_index`
+}
+
+export async function listReplicasAgain(sql: Sql, memory: RowMemory<StoredReplica>): Promise<StoredReplica[]> {
+  return memory.parse(await sql.query(inOrder('')), (row) => replicaRow.parse(row))
 }
 
 export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<StoredReplica[]> {

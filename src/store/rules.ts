@@ -5,6 +5,7 @@ import type { Rule } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
+import { later } from './later.ts'
 
 const ruleRow = z.object({
   model_name: z.string(),
@@ -67,7 +68,8 @@ export async function saveRule(tx: Sql, rule: RuleSettings): Promise<RuleRow> {
        max_replicas = excluded.max_replicas, node_selector = excluded.node_selector,
        route_policy = excluded.route_policy, spread_all = excluded.spread_all,
        scale_to_zero_after_s = excluded.scale_to_zero_after_s, source = excluded.source,
-       unsatisfiable_until = null, unsatisfiable_ticks = 0, last_decision = null, updated_at = excluded.updated_at
+       unsatisfiable_until = null, unsatisfiable_ticks = 0, last_decision = null,
+       updated_at = ${later('rules.updated_at')}
      returning *`,
     [
       rule.modelName,
@@ -85,7 +87,10 @@ export async function saveRule(tx: Sql, rule: RuleSettings): Promise<RuleRow> {
 
 /** Who answers for a rule; what it asks for stays. */
 export async function setRuleSource(tx: Sql, modelName: string, source: Rule['source']): Promise<void> {
-  await tx.query('update rules set source = $1, updated_at = now_ms() where model_name = $2', [source, modelName])
+  await tx.query(`update rules set source = $1, updated_at = ${later('updated_at')} where model_name = $2`, [
+    source,
+    modelName,
+  ])
 }
 
 /** Does nothing when the rule is gone. */

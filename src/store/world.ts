@@ -7,7 +7,7 @@ import { listFacts, type StoredFacts } from './model-facts.ts'
 import { listModels, type StoredModel } from './models.ts'
 import { listDecisiveNodes, type StoredNode } from './nodes.ts'
 import { listReplicas, type StoredReplica } from './replicas.ts'
-import { listRules, toRule } from './rules.ts'
+import { listRules, toRule, type RuleRow } from './rules.ts'
 
 export interface StoredWorld extends World {
   models: StoredModel[]
@@ -18,13 +18,28 @@ export interface StoredWorld extends World {
 
 /** All that the decisions look at. In one transaction it is one snapshot: nothing in it contradicts the rest. */
 export async function loadWorld(tx: Sql): Promise<StoredWorld> {
+  return loadWorldOf(tx, {
+    nodes: await listDecisiveNodes(tx),
+    rules: await listRules(tx),
+    replicas: await listReplicas(tx),
+  })
+}
+
+interface WorldRead {
+  nodes: StoredNode[]
+  rules: RuleRow[]
+  replicas: StoredReplica[]
+}
+
+/** For one who has read these already, in a way of its own. */
+export async function loadWorldOf(tx: Sql, read: WorldRead): Promise<StoredWorld> {
   const [now] = await tx.query<{ now: number }>('select now_ms() as now')
   return {
     nowMs: now!.now,
-    nodes: await listDecisiveNodes(tx),
+    nodes: read.nodes,
     models: await listModels(tx),
-    rules: (await listRules(tx)).map(toRule),
-    replicas: await listReplicas(tx),
+    rules: read.rules.map(toRule),
+    replicas: read.replicas,
     demands: await listDemands(tx),
     facts: await listFacts(tx),
     learned: await listLearned(tx),

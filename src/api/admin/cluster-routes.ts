@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { clusterView } from './cluster-schemas.ts'
+import { liveMessage } from './live-schemas.ts'
 import type { Route } from './route.ts'
 
 /** The cluster as a whole. */
@@ -10,6 +11,14 @@ export const clusterRoutes = {
     auth: 'admin',
     summary: 'Nodes, models and what is wrong, in one answer',
     reply: clusterView,
+  },
+  watchCluster: {
+    method: 'GET',
+    path: '/api/live',
+    auth: 'admin',
+    summary: 'Everything there is, and then what changes of it, at most four times a second',
+    reply: liveMessage,
+    stream: { 'text/event-stream': liveMessage },
   },
   acceptLoss: {
     method: 'POST',

@@ -4,11 +4,14 @@ import { nodeView } from './schemas.ts'
 
 /** The whole cluster in one answer. */
 
-const problem = z.object({
+export const problem = z.object({
   kind: z.enum(['frozen', 'node', 'approval', 'rule', 'replica']),
   /** Something is missing that was asked for; a warning only waits for somebody or will mend itself. */
   severity: z.enum(['error', 'warning']),
+  node_id: z.string().nullable(),
   node_name: z.string().nullable(),
+  /** Of the replica that it is about. */
+  key: z.string().nullable(),
   model_name: z.string().nullable(),
   /** What is wrong and why, for a person. */
   text: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { loadStatus } from '../load-status.ts'
 import * as schemas from './model-schemas.ts'
-import { deleted, type Route } from './route.ts'
+import { deleted, ifUnchanged, type Route } from './route.ts'
 import { unloaded } from './schemas.ts'
 
 /** The calls about models. */
@@ -27,6 +27,7 @@ export const modelRoutes = {
     path: '/api/models/:name',
     auth: 'admin',
     summary: 'Add or change a model; the answer says what follows for its replicas',
+    query: ifUnchanged,
     body: schemas.modelChange,
     reply: schemas.modelSaved,
   },
@@ -36,6 +37,24 @@ export const modelRoutes = {
     auth: 'admin',
     summary: 'Remove a model',
     reply: deleted,
+  },
+  inspectModel: {
+    method: 'POST',
+    path: '/api/models/inspect',
+    auth: 'admin',
+    summary: 'What the files of a source say: read from where nodes would get them, or by a node that has them',
+    body: schemas.inspectInput,
+    reply: schemas.inspected,
+  },
+  pullModel: {
+    method: 'POST',
+    path: '/api/nodes/:id/models/pull',
+    auth: 'admin',
+    summary:
+      'Have a node fetch the files of a model before anybody asks for it. Asked again with the same pull_id it says how far it is',
+    body: schemas.pullInput,
+    reply: schemas.pulled,
+    asks: 'bus',
   },
   loadModel: {
     method: 'POST',

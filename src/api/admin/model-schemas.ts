@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { loadStatus } from '../load-status.ts'
 import { modelHeader } from '../model-header.ts'
+import { pullReport } from '../reports.ts'
+import { refusal } from './explain-schemas.ts'
 import { modelName } from './names.ts'
 
 /** Models over the admin API. */
@@ -9,16 +11,18 @@ const modelOptions = z.record(z.string().min(1).max(100), z.union([z.string().ma
 
 /**
  * Where a model's files come from: `file:/path` on the node itself, `https://…`, `hf:org/repo/file` or `hf:org/repo` (all
- * of it), `frontend:path` below the frontend's models folder. `#sha256=…` after any of them says what the file must be.
- * `ollama:name` is what Ollama fetches by itself.
+ * of it), `frontend:path` below the frontend's models folder, `bundled:path` below the one that comes with the program.
+ * `#sha256=…` after any of them says what the file must be. `ollama:name` is what Ollama fetches by itself.
  */
 export const modelSource = z
   .string()
   .max(2000)
   .regex(
-    /^(file:\/|https?:\/\/|hf:|frontend:|ollama:)\S/,
-    'must begin with file:/, https://, hf:, frontend: or ollama:',
+    /^(file:\/|https?:\/\/|hf:|frontend:|bundled:|ollama:)\S/,
+    'must begin with file:/, https://, hf:, frontend:, bundled: or ollama:',
   )
+
+const modelOrigin = z.enum(['api', 'folder'])
 
 /** As people write sizes; `0` is a size as well. */
 const size = z.union([z.string().max(50), z.int().nonnegative()], 'expected text such as "12GiB", or a number of bytes')
@@ -48,6 +52,8 @@ export const modelView = z.object({
   options: modelOptions,
   memory: z.object({ vram: z.int(), ram: z.int() }).nullable(),
   anti_affinity: z.string().nullable(),
+  /** Who made it: an admin, or the folder that a frontend serves (`--models-dir`). */
+  origin: modelOrigin,
   revision: z.string(),
   created_at: z.int(),
   updated_at: z.int(),
@@ -77,16 +83,24 @@ export const modelSaved = modelView.extend({
 })
 export type ModelSaved = z.infer<typeof modelSaved>
 
-export const unloadModelInput = z.strictObject({ force: z.boolean().default(false) })
-
-const refusal = z.object({
-  filter: z.string(),
-  needed: z.union([z.string(), z.number()]),
-  available: z.union([z.string(), z.number()]),
-  where: z.string().nullable(),
-  /** The same for a person. */
-  text: z.string(),
+export const inspectInput = z.strictObject({
+  source: modelSource,
+  options: modelOptions.default({}),
+  /** Nodes that can run it are asked about a `file:` source. */
+  engine: z.string().min(1).max(100).default('llama'),
 })
+/** Both null: the files are of no kind that says so. */
+export const inspected = z.object({ payload_bytes: z.int().nullable(), header: modelHeader.nullable() })
+export type Inspected = z.infer<typeof inspected>
+
+export const pullInput = z.strictObject({
+  model_name: modelName,
+  /** What a pull is known by; without it a new one begins. */
+  pull_id: z.string().min(1).max(100).optional(),
+})
+export const pulled = pullReport
+
+export const unloadModelInput = z.strictObject({ force: z.boolean().default(false) })
 
 /** Why a model runs where it runs, and not elsewhere. */
 export const modelExplanation = z.object({

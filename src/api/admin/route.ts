@@ -20,3 +20,8 @@ export interface Route {
 }
 
 export const deleted = z.object({ deleted: z.string() })
+
+/** Refused with 409 when what is saved was changed since; 0 says that there is none yet. Without it the last one wins. */
+export const ifUnchanged = z.strictObject({
+  if_updated_at: z.coerce.number('a time in milliseconds was expected').int().min(0).optional(),
+})

@@ -4,8 +4,10 @@ import { clusterRoutes } from './cluster-routes.ts'
 import { modelRoutes } from './model-routes.ts'
 import { planRoutes } from './plan-routes.ts'
 import { deleted, type Route } from './route.ts'
+import { nodeExplanation } from './explain-schemas.ts'
 import { ruleRoutes } from './rule-routes.ts'
 import * as schemas from './schemas.ts'
+import { sessionRoutes } from './session-routes.ts'
 
 const done = z.object({})
 
@@ -56,6 +58,13 @@ export const adminRoutes = {
     auth: 'admin',
     summary: 'Remove a node for good; its worker stops its replicas and ends',
     reply: deleted,
+  },
+  explainNode: {
+    method: 'GET',
+    path: '/api/nodes/:id/explain',
+    auth: 'admin',
+    summary: 'What a node has left, which models it would take, and why not the others',
+    reply: nodeExplanation,
   },
   approveNode: {
     method: 'POST',
@@ -222,10 +231,19 @@ export const adminRoutes = {
     summary: 'All replicas',
     reply: z.array(schemas.replicaView),
   },
+  restartReplica: {
+    method: 'POST',
+    path: '/api/replicas/:id/restart',
+    auth: 'admin',
+    summary: 'Stop a replica and start one in its place; what runs may finish first',
+    body: schemas.restartInput,
+    reply: schemas.restarted,
+  },
   ...modelRoutes,
   ...ruleRoutes,
   ...planRoutes,
   ...clusterRoutes,
+  ...sessionRoutes,
   listTokens: {
     method: 'GET',
     path: '/api/tokens',
@@ -301,6 +319,14 @@ export const adminRoutes = {
     query: schemas.eventsQuery,
     reply: schemas.eventView,
     stream: { 'text/event-stream': schemas.eventView },
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/api/events/history',
+    auth: 'admin',
+    summary: 'What happened, the newest first; of one model or node, or all',
+    query: schemas.historyQuery,
+    reply: z.array(schemas.eventView),
   },
   openapi: {
     method: 'GET',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { deleted, type Route } from './route.ts'
+import { deleted, ifUnchanged, type Route } from './route.ts'
 import { ruleInput, ruleView } from './rule-schemas.ts'
 
 /** The calls about rules. */
@@ -16,6 +16,7 @@ export const ruleRoutes = {
     path: '/api/nodes/scheduling',
     auth: 'admin',
     summary: 'Add the rule of a model, or replace it whole',
+    query: ifUnchanged,
     body: ruleInput,
     reply: ruleView,
   },

@@ -115,6 +115,16 @@ export const unloaded = z.object({
 })
 export type Unloaded = z.infer<typeof unloaded>
 
+export const restartInput = z.strictObject({
+  /** Do not let running requests finish first. */
+  force: z.boolean().default(false),
+})
+export const restarted = z.object({
+  key: z.string(),
+  /** What follows, for a person. */
+  text: z.string(),
+})
+
 export const deleteFilesInput = z.strictObject({ model_name: modelName })
 export const filesDeleted = z.object({ files: z.int(), freed_bytes: z.int() })
 
@@ -246,6 +256,14 @@ export type EventView = z.infer<typeof eventView>
 /** After which event to go on; without it only what happens from now on. */
 export const eventsQuery = z.object({
   after: z.coerce.number('the number of an event was expected').int().min(0).optional(),
+})
+
+/** `before` is the number of an event: those that came earlier. */
+export const historyQuery = z.strictObject({
+  node_id: z.string().max(100).optional(),
+  model_name: z.string().max(200).optional(),
+  before: z.coerce.number('the number of an event was expected').int().min(0).optional(),
+  limit: z.coerce.number('a number was expected').int().min(1).max(500).default(100),
 })
 
 /** What is in a folder below the frontend's models folder, at any depth; paths are from that folder on. */

@@ -109,6 +109,18 @@ export const engineList = z.object({ engines: z.array(reportedEngine) })
 export const modelDelete = z.object({ command_id: z.string().min(1).max(100), model_name: z.string() })
 export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes: z.int().nonnegative() })
 
+/**
+ * Brings the files of a model here before anybody asks for it. The same command begins it, goes on after a restart of the
+ * worker, and tells how far it is: by its id it is known.
+ */
+export const modelPull = z.object({
+  pull_id: z.string().min(1).max(100),
+  model_name: z.string(),
+  source: z.string().nullable(),
+  options: replicaStart.shape.options,
+})
+export type ModelPullMessage = z.infer<typeof modelPull>
+
 /** What the header of a model file on the node itself (`file:`) says. */
 export const modelInspect = z.object({ source: z.string(), options: replicaStart.shape.options })
 export const modelInspected = z.object({ payload_bytes: z.int().nonnegative(), header: modelHeader.nullable() })
@@ -200,6 +212,32 @@ export const gatewayLoad = z.object({
   waiting: z.record(z.string(), z.int().positive()).optional(),
 })
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
+
+/**
+ * What one gateway has served since it began, for figures that people look at: a lost report is made good by the next. Every
+ * second while requests end.
+ */
+export const gatewayTraffic = z.object({
+  gateway: z.string(),
+  /** Grows by one with each report of a gateway's run. */
+  seq: z.int().positive(),
+  /**
+   * By model. Of all requests that ended: how many, failed, milliseconds to the first byte and to the end, summed up. One
+   * without a request for a minute is left out, and begins at 0 if it comes back; so is a replica.
+   */
+  models: z.record(
+    z.string(),
+    z.object({
+      requests: z.int().nonnegative(),
+      errors: z.int().nonnegative(),
+      first_byte_ms: z.number().nonnegative(),
+      duration_ms: z.number().nonnegative(),
+    }),
+  ),
+  /** Requests that ended, by the replica that had them last. */
+  replicas: z.record(z.string(), z.int().nonnegative()),
+})
+export type GatewayTrafficMessage = z.infer<typeof gatewayTraffic>
 
 /** Asked of all gateways; the one that served the request answers. */
 export const whyRequest = z.object({ request_id: z.string() })

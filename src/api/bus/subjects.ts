@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { pullReport } from '../reports.ts'
 import * as messages from './messages.ts'
 import type { Permissions } from './permissions.ts'
 
@@ -85,6 +86,14 @@ export const subjects = {
     message: messages.modelDelete,
     reply: messages.modelDeleted,
   },
+  modelPull: {
+    kind: 'request',
+    template: 'nodes.{node}.model.pull',
+    from: ['control'],
+    to: ['node'],
+    message: messages.modelPull,
+    reply: pullReport,
+  },
   modelInspect: {
     kind: 'request',
     template: 'nodes.{node}.model.inspect',
@@ -132,6 +141,14 @@ export const subjects = {
     from: ['gateway'],
     to: ['gateway', 'control'],
     message: messages.gatewayLoad,
+  },
+  /** What each gateway has served, for people who look on: every second while requests end. */
+  gatewayTraffic: {
+    kind: 'event',
+    template: 'gateways.traffic',
+    from: ['gateway'],
+    to: ['control'],
+    message: messages.gatewayTraffic,
   },
   why: {
     kind: 'request',

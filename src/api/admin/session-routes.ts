@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import type { Route } from './route.ts'
+import { sessionView, signInCode, signInInput } from './session-schemas.ts'
+
+/** Who is signed in to the dashboard. */
+export const sessionRoutes = {
+  signIn: {
+    method: 'POST',
+    path: '/api/session',
+    auth: 'none',
+    summary: 'Sign in to the dashboard with an admin key, or with the code of a link; the answer sets a cookie',
+    body: signInInput,
+    reply: sessionView,
+  },
+  showSession: {
+    method: 'GET',
+    path: '/api/session',
+    auth: 'none',
+    summary: 'Whether the caller is signed in to the dashboard, and as whom',
+    reply: sessionView,
+  },
+  signOut: {
+    method: 'DELETE',
+    path: '/api/session',
+    auth: 'none',
+    summary: 'End the session of the caller',
+    reply: z.object({}),
+  },
+  createSignInCode: {
+    method: 'POST',
+    path: '/api/session/codes',
+    auth: 'admin',
+    summary: 'A code to sign in with once, within ten minutes',
+    reply: signInCode,
+  },
+} as const satisfies Record<string, Route>
