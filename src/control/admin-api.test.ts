@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Route } from '../api/admin/route.ts'
 import { adminRoutes, type AdminRouteName } from '../api/admin/routes.ts'
@@ -9,9 +11,9 @@ import { ADMIN_KEY, anApplicant, aRegistration, JOIN_TOKEN, signatureOf } from '
 import type { Applicant } from '../testing/control-scene.ts'
 import { KNOWN_REQUEST } from '../testing/scripted-worker.ts'
 
-/** The path of a route with its parts filled in: an existing node, label, token, key, request, model. */
-function pathOf({ path }: Route, { thor, tokenId, keyId }: Stage): string {
-  const ids: Record<string, string> = { tokens: tokenId, keys: keyId, requests: KNOWN_REQUEST }
+/** The path of a route with its parts filled in: an existing node, label, token, key, request, replica, model. */
+function pathOf({ path }: Route, { thor, tokenId, keyId, replicaId }: Stage): string {
+  const ids: Record<string, string> = { tokens: tokenId, keys: keyId, requests: KNOWN_REQUEST, replicas: replicaId }
   return path
     .replace(':id', ids[path.split('/')[2]!] ?? thor.nodeId)
     .replace(':key', 'tier')
@@ -44,6 +46,14 @@ const happy: Record<AdminRouteName, Happy> = {
   },
   getNode: { says: { name: 'thor', approved: true, replica_count: 1, max_replicas_per_model: 2, above_cap: 0 } },
   deleteNode: { says: {} },
+  explainNode: {
+    says: {
+      node_name: 'thor',
+      status: 'healthy',
+      text: ['thor takes replicas: of 1 model it could have a further one of 1.'],
+      models: [{ model_name: 'm', replicas: [{ key: 'm#0', state: 'reserved' }], refusal: null }],
+    },
+  },
   approveNode: { path: ({ loki }) => `/api/nodes/${loki.nodeId}/approve`, says: { name: 'loki', status: 'offline' } },
   drainNode: { says: { status: 'draining', desired: 'draining', liveness: 'online' } },
   resumeNode: { says: { status: 'healthy', desired: 'active' } },
@@ -60,6 +70,15 @@ const happy: Record<AdminRouteName, Happy> = {
     body: () => ({ model_name: 'm' }),
     says: { replicas: [{ key: 'm#0', gone: true }], kept_by_rule: true },
   },
+  inspectModel: {
+    body({ models }) {
+      mkdirSync(models, { recursive: true })
+      writeFileSync(join(models, 'speech.bin'), 'speech')
+      return { source: 'frontend:speech.bin' }
+    },
+    says: { payload_bytes: 6, header: null },
+  },
+  pullModel: { body: () => ({ model_name: 'm', pull_id: 'p' }), says: { id: 'p', state: 'running', bytes: null } },
   deleteModelFiles: { body: () => ({ model_name: 'other' }), says: { files: 2, freed_bytes: 1000 } },
   listBackends: { says: [{ name: 'sim', state: 'available' }] },
   installBackend: { body: () => ({ engine: 'vllm' }), says: { name: 'vllm', operation: { kind: 'install' } } },
@@ -68,6 +87,13 @@ const happy: Record<AdminRouteName, Happy> = {
   listLogs: { says: [] },
   readLogs: {},
   listReplicas: { says: [{ model_name: 'm' }] },
+  restartReplica: {
+    body: () => ({}),
+    says: {
+      key: 'm#0',
+      text: 'm#0 on thor has stopped. The rule of its model starts another one where there is room.',
+    },
+  },
   listModels: { says: [{ name: 'm', state: 'starting', replicas: 1, ready_replicas: 0 }] },
   getModel: { says: { name: 'm', memory: null, anti_affinity: null, payload_bytes: null, last_loaded_at: null } },
   saveModel: {
@@ -132,6 +158,7 @@ const happy: Record<AdminRouteName, Happy> = {
     },
   },
   acceptLoss: { says: { nodes: [] } },
+  watchCluster: {},
   showCluster: {
     says: {
       nodes: [{ name: 'loki' }, { name: 'thor', replica_count: 1 }],
@@ -155,8 +182,16 @@ const happy: Record<AdminRouteName, Happy> = {
     body: () => ({ protocol: PROTOCOL, public_key: anApplicant().publicKey }),
     says: { bus_url: 'nats://bus:4222' },
   },
+  signIn: { body: () => ({ key: ADMIN_KEY }), says: { signed_in: true, actor: 'admin' } },
+  showSession: { says: { signed_in: false, actor: null, expires_at: null } },
+  signOut: { says: {} },
+  createSignInCode: { says: { code: expect.stringMatching(/^flo_[\w-]{43}$/) } },
   explainRequest: { says: { request_id: KNOWN_REQUEST, tries: [{ outcome: 'served' }] } },
   streamEvents: {},
+  listEvents: {
+    path: ({ thor }) => `/api/events/history?node_id=${thor.nodeId}&limit=2`,
+    says: [{ action: 'node.labelled' }, { action: 'replica.placed' }],
+  },
   openapi: { says: { openapi: '3.1.0' } },
 }
 
@@ -253,7 +288,9 @@ const bodies: Partial<Record<AdminRouteName, object>> = {
   setBudget: { value: '1%' },
   unloadModel: { model_name: 'm' },
   unloadModelEverywhere: {},
+  restartReplica: {},
   deleteModelFiles: { model_name: 'm' },
+  pullModel: { model_name: 'm' },
   installBackend: { engine: 'sim' },
   upgradeBackend: { engine: 'sim' },
   deleteBackend: { engine: 'sim' },

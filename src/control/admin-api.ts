@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { adminRoutes, type AdminRouteName, type AdminStreamName } from '../api/admin/routes.ts'
 import { AppError } from '../platform/errors.ts'
@@ -9,23 +10,30 @@ import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
 import { clusterAnswers } from './api/cluster.ts'
 import type { AdminDeps } from './api/deps.ts'
-import { eventStreams } from './api/events.ts'
+import { eventAnswers, eventStreams } from './api/events.ts'
 import { fileStreams } from './api/files.ts'
 import { gatewayAnswers } from './api/gateways.ts'
 import { keyAnswers } from './api/keys.ts'
 import { labelAnswers } from './api/labels.ts'
+import { liveStreams } from './api/live.ts'
 import { logAnswers, logStreams } from './api/logs.ts'
 import { lossAnswers } from './api/loss.ts'
 import { modelExplainAnswers } from './api/model-explain.ts'
 import { modelFileAnswers } from './api/model-files.ts'
+import { modelInspectAnswers } from './api/model-inspect.ts'
 import { modelLoadAnswers } from './api/model-loads.ts'
 import { modelAnswers } from './api/models.ts'
+import { nodeExplainAnswers } from './api/node-explain.ts'
 import { nodeSelfAnswers } from './api/node-self.ts'
 import { nodeAnswers } from './api/nodes.ts'
 import { openapiDocument } from './api/openapi.ts'
 import { planAnswers } from './api/plan.ts'
+import { pullAnswers } from './api/pull.ts'
 import { requestAnswers } from './api/requests.ts'
+import { restartAnswers } from './api/restart.ts'
 import { ruleAnswers } from './api/rules.ts'
+import { endWhenRefused } from './api/still-allowed.ts'
+import { sessionAnswers } from './api/sessions.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
 import { checkProtocol } from './registration.ts'
@@ -46,10 +54,15 @@ export function adminApi(deps: AdminDeps): Handler {
     const { route, params } = match
     const caller = await authorize(request, route.auth, params, deps)
     const stream = streams[route.name]
-    if (stream) return stream(request, response, params as Params)
+    if (stream) {
+      const isStillAllowed = (asked: IncomingMessage): Promise<unknown> => authorize(asked, route.auth, params, deps)
+      if (route.auth === 'admin') endWhenRefused(request, response, deps.clock, isStillAllowed)
+      return stream(request, response, params as Params)
+    }
     const body = 'body' in route ? parseBody(route, await readBody(request, MOST_BODY_BYTES)) : undefined
     const answer = answers[route.name as AdminAnswerName] as Answer<AdminRouteName>
-    sendJson(response, 200, await answer(body as never, params as Params, caller))
+    const reply = await answer(body as never, params as Params, caller)
+    sendJson(response, 200, reply, caller.answerHeaders)
   }
 }
 
@@ -57,10 +70,14 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
   return {
     ...nodeSelfAnswers(deps),
     ...nodeAnswers(deps),
+    ...nodeExplainAnswers(deps),
     ...labelAnswers(deps),
     ...capAnswers(deps),
     ...unloadAnswers(deps),
+    ...restartAnswers(deps),
     ...modelFileAnswers(deps),
+    ...modelInspectAnswers(deps),
+    ...pullAnswers(deps),
     ...backendAnswers(deps),
     ...logAnswers(deps),
     ...modelAnswers(deps),
@@ -74,12 +91,14 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...gatewayAnswers(deps),
     ...keyAnswers(deps),
     ...requestAnswers(deps),
+    ...eventAnswers(deps),
+    ...sessionAnswers(deps),
     openapi: async () => openapiDocument(),
   }
 }
 
 function adminStreams(deps: AdminDeps): Streams<AdminStreamName> {
-  return { ...eventStreams(deps), ...logStreams(deps), ...fileStreams(deps) }
+  return { ...eventStreams(deps), ...liveStreams(deps), ...logStreams(deps), ...fileStreams(deps) }
 }
 
 function unmatched(path: string, method: string, allowed: string[]): AppError {

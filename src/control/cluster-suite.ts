@@ -44,7 +44,9 @@ export function describeCluster(storeName: string, openStore: OpenStore): void {
         {
           kind: 'rule',
           severity: 'error',
+          node_id: null,
           node_name: null,
+          key: null,
           model_name: 'm',
           text: expect.stringContaining('0 of 1 replicas serve: '),
           advice: 'label thor tier=fast',
@@ -67,22 +69,24 @@ export function describeCluster(storeName: string, openStore: OpenStore): void {
       const [replica] = await listReplicas(scene().db)
       const { id, generation } = replica!
       await scene().heartbeat(thor, [aReport({ id, generation, state: 'failed', error: 'no memory\nmore of it' })])
+      const where = { node_id: thor.nodeId, node_name: 'thor', key: 'm#0', model_name: 'm' }
       expect((await cluster()).problems).toContainEqual(
-        expect.objectContaining({ kind: 'replica', node_name: 'thor', model_name: 'm', text: 'm#0 failed: no memory' }),
+        expect.objectContaining({ kind: 'replica', ...where, text: 'm#0 failed: no memory' }),
       )
     })
 
     test('tells of a silent node and of one that waits as warnings, after what is really wrong', async () => {
       const thor = await aHeardNode('thor')
       await aHeardNode('loki')
-      await scene().register(anApplicant('new'))
+      const waiting = anApplicant('new')
+      await scene().register(waiting)
       await scene().wants(1, { tier: 'fast' })
       await scene().silentFor(20_000, thor)
       await scene().turn()
       expect((await cluster()).problems).toMatchObject([
         { kind: 'rule', severity: 'error' },
-        { kind: 'node', severity: 'warning', node_name: 'thor', text: 'has missed several heartbeats' },
-        { kind: 'approval', severity: 'warning', node_name: 'new', advice: 'approve new' },
+        { kind: 'node', severity: 'warning', node_id: thor.nodeId, text: 'has missed several heartbeats' },
+        { kind: 'approval', severity: 'warning', node_id: waiting.nodeId, advice: 'approve new' },
       ])
     })
 

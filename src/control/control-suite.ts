@@ -184,11 +184,37 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
 
     test('the first start brings a model to try; who deletes it is taken at their word', async () => {
       const { db } = scene()
-      await seedFirstStart(db)
+      const first = { firstModel: 'sim', cores: 4 } as const
+      await seedFirstStart(db, first)
       expect(await db.query('select name from models')).toEqual([{ name: 'sim' }])
       await scene().register(anApplicant())
       await db.transaction((tx) => tx.query('delete from models'))
-      await seedFirstStart(db)
+      await seedFirstStart(db, first)
+      expect(await db.query('select name from models')).toEqual([])
+    })
+
+    test.each([
+      [1, 1],
+      [2, 2],
+      [16, 2],
+    ])(
+      'skipper on %i cores is kept running %i times, and the simulator is there beside it',
+      async (cores, replicas) => {
+        const { db } = scene()
+        await seedFirstStart(db, { firstModel: 'skipper', cores })
+        expect(await db.query('select name, engine, source from models order by name')).toEqual([
+          { name: 'sim', engine: 'sim', source: null },
+          { name: 'skipper', engine: 'llama', source: 'bundled:skipper/skipper.gguf' },
+        ])
+        expect(await db.query('select model_name, min_replicas from rules')).toEqual([
+          { model_name: 'skipper', min_replicas: replicas },
+        ])
+      },
+    )
+
+    test('a first start with no model has none', async () => {
+      const { db } = scene()
+      await seedFirstStart(db, { firstModel: 'none', cores: 4 })
       expect(await db.query('select name from models')).toEqual([])
     })
   })

@@ -11,8 +11,11 @@ import { describeEvents } from './events-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
 import { describeKeptWorld } from './kept-world-suite.ts'
+import { describeLive } from './live-suite.ts'
 import { describePlans } from './plan-suite.ts'
 import { describeRules } from './rules-suite.ts'
+import { describeSessions } from './session-suite.ts'
+import { describeUnchanged } from './unchanged-suite.ts'
 import { describeWhatIf } from './what-if-suite.ts'
 import { describeWorld } from './world-suite.ts'
 
@@ -30,6 +33,9 @@ for (const describeOn of [
   describeWhatIf,
   describeCluster,
   describeKeptWorld,
+  describeSessions,
+  describeLive,
+  describeUnchanged,
 ]) {
   describeOn('SQLite', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))

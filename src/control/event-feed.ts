@@ -11,6 +11,8 @@ export interface EventFeedDeps {
   db: Database
   clock: Clock
   log: Logger
+  /** Something happened here: called with each wake, for others that show what is. */
+  onWake?: () => void
 }
 
 export interface EventFeed {
@@ -35,7 +37,7 @@ const PAGE = 500
  * One loop a frontend reads what is new in the store, the only place where all events are in order, and hands it to all
  * streams. Each stream knows the last event it was sent, so none is missed or sent twice, however it started.
  */
-export function startEventFeed({ db, clock, log }: EventFeedDeps): EventFeed {
+export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): EventFeed {
   const streams = new Set<EventStream>()
   /** Streams that have been sent all that was stored when they began. */
   const live = new Set<EventStream>()
@@ -65,7 +67,10 @@ export function startEventFeed({ db, clock, log }: EventFeedDeps): EventFeed {
   }
 
   return {
-    wake: () => loop.wake(),
+    wake() {
+      loop.wake()
+      onWake?.()
+    },
     async stream(response, afterId) {
       if (streams.size >= MOST_STREAMS) {
         throw new AppError('busy', `${MOST_STREAMS} readers follow the events already.`, { retryAfterS: 10 })

@@ -130,6 +130,40 @@ export function describeEvents(storeName: string, openStore: OpenStore): void {
       expect((await stored()).map(({ id }) => id)).toEqual([newest, newest + 1])
     })
 
+    describe('the history', () => {
+      const history = async (query = '') =>
+        (await scene().admin<EventView[]>('GET', `/api/events/history${query}`)).body
+      const about = (fields: { nodeId?: string; modelName?: string }, reason: string) =>
+        scene().db.transaction((tx) => appendEvent(tx, { actor: 'control', action: 'test.done', reason, ...fields }))
+
+      test('is the newest first, in pages', async () => {
+        for (let i = 0; i < 7; i += 1) await append(`event ${i}`)
+        const all = (await stored()).toReversed()
+        expect(await history()).toEqual(all)
+        const first = await history('?limit=3')
+        expect(first).toEqual(all.slice(0, 3))
+        expect(await history(`?limit=3&before=${first.at(-1)!.id}`)).toEqual(all.slice(3, 6))
+        expect(await history('?before=1')).toEqual([])
+      })
+
+      test('is of one model, one node, or both', async () => {
+        await about({ nodeId: 'n1', modelName: 'm' }, 'both')
+        await about({ nodeId: 'n1' }, 'node')
+        await about({ modelName: "m'; --" }, 'odd')
+        await about({ modelName: 'm' }, 'model')
+        const reasons = async (query: string) => (await history(query)).map(({ reason }) => reason)
+        expect(await reasons('?model_name=m')).toEqual(['model', 'both'])
+        expect(await reasons('?node_id=n1')).toEqual(['node', 'both'])
+        expect(await reasons('?node_id=n1&model_name=m')).toEqual(['both'])
+        expect(await reasons(`?model_name=${encodeURIComponent("m'; --")}`)).toEqual(['odd'])
+        expect(await reasons('?model_name=nothing')).toEqual([])
+      })
+
+      test.each(['limit=0', 'limit=501', 'before=x', 'before=-1', 'colour=red'])('refuses ?%s', async (query) => {
+        expect((await scene().admin('GET', `/api/events/history?${query}`)).status).toBe(400)
+      })
+    })
+
     describe('the stream', () => {
       test('sends what is stored, then what happens; without a number only what happens', async () => {
         for (let i = 0; i < 5; i += 1) await append(`event ${i}`)

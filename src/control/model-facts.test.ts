@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { toHeaderMessage } from '../api/model-header.ts'
+import { toHeaderMessage } from '../api/header-message.ts'
 import type { Bus } from '../bus/bus.ts'
 import { ggufHeaderBytes, writeGguf } from '../model-header/testing/write-gguf.ts'
 import { publishedModels } from '../model-header/testing/published-models.ts'

@@ -1,17 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { fromHeaderMessage } from '../api/model-header.ts'
+import { fromHeaderMessage } from '../api/header-message.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Model, ModelFacts, Node } from '../core/types.ts'
-import { localBytes, remoteBytes } from '../model-header/byte-source.ts'
+import { localBytes } from '../model-header/byte-source.ts'
+import { localModel } from '../model-header/local-model.ts'
 import { inspectModel, type Inspected } from '../model-header/inspect.ts'
-import type { ModelFile } from '../model-header/read-header.ts'
-import type { AskDeps } from '../model-source/ask.ts'
+import type { ModelFile } from '../model-header/model-file.ts'
+import { remoteModel } from '../model-header/remote-model.ts'
 import type { Hub } from '../model-source/hub.ts'
-import { resolveHub, resolveUrl } from '../model-source/resolve.ts'
 import { parseSource } from '../model-source/source.ts'
 import { splitParts } from '../model-source/split-parts.ts'
-import { Turns } from '../model-source/turns.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
@@ -28,10 +27,6 @@ export interface ReadFactsDeps {
   random: () => number
 }
 
-/** Facts are tried again later anyway. */
-const retry = { mostTries: 2, firstDelayMs: 500, mostDelayMs: 2000 }
-const STALL_MS = 10_000
-const QUESTIONS_AT_ONCE = 4
 const NODES_ASKED = 3
 const ANSWER_WITHIN_MS = 18_000
 
@@ -57,20 +52,12 @@ export function nodesThatMayTell({ engine }: Pick<Model, 'engine'>, nodes: reado
   )
 }
 
-async function findFiles(
-  text: string,
-  { hub, modelsFolder, clock, log, random }: ReadFactsDeps,
-  signal: AbortSignal,
-): Promise<ModelFile[] | undefined> {
+async function findFiles(text: string, deps: ReadFactsDeps, signal: AbortSignal): Promise<ModelFile[] | undefined> {
   const source = parseSource(text)
-  if (source.kind === 'local') return undefined
-  if (source.kind === 'frontend') return belowModelsFolder(modelsFolder, source.path)
-  const ask: AskDeps = { clock, log, random, limits: retry, stallMs: STALL_MS }
-  const resolved =
-    source.kind === 'url'
-      ? resolveUrl(source)
-      : await resolveHub(source, { ...ask, hub, questions: new Turns(QUESTIONS_AT_ONCE) }, signal)
-  return resolved.files.map((wanted) => ({ path: wanted.path, bytes: remoteBytes(wanted, ask) }))
+  // What comes with the program is here as well.
+  if (source.kind === 'local') return text.startsWith('bundled:') ? localModel(source.path) : undefined
+  if (source.kind === 'frontend') return belowModelsFolder(deps.modelsFolder, source.path)
+  return remoteModel(source, deps, signal)
 }
 
 /** Each part is looked up for itself, since each may be a link of its own; it is known by the name that was asked for. */

@@ -22,7 +22,7 @@ function aStoredWorld({ nowMs = 0, node, rules = [], modelNames = ['m'], replica
     nowMs,
     rules,
     nodes: [{ ...aNode({ id: 'n1', name: 'thor' }), lastHeartbeatMs: null, ...node }],
-    models: modelNames.map((name) => ({ ...aModel({ name }), createdMs: 5, updatedMs: 5 })),
+    models: modelNames.map((name) => ({ ...aModel({ name }), origin: 'api' as const, createdMs: 5, updatedMs: 5 })),
     replicas: replicas.map((fields, replicaIndex) => aStoredReplica({ nodeId: 'n1', replicaIndex, ...fields })),
     demands: [],
     facts: [],

@@ -10,10 +10,10 @@ import { listRules, toRule } from '../store/rules.ts'
 import { toModel } from './api/models.ts'
 import { toSettings } from './rule-settings.ts'
 
-/** All that people have set. */
+/** All that people have set. Models of a served folder are not among it: they come and go with their files. */
 export async function loadSettings(sql: Sql): Promise<Settings> {
   return {
-    models: await listModels(sql),
+    models: (await listModels(sql)).filter(({ origin }) => origin === 'api'),
     rules: (await listRules(sql)).map(toRule),
     nodes: await listNodeSettings(sql),
   }

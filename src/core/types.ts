@@ -74,7 +74,7 @@ export interface EngineUses {
 export interface Model {
   name: string
   engine: string
-  /** Where its files come from: `file:`, `https:`, `hf:` or `frontend:`; null when the engine needs none. */
+  /** Where its files come from: `file:`, `https:`, `hf:`, `frontend:` or `bundled:`; null when the engine needs none. */
   source: string | null
   options: ModelOptions
   /** What a replica of it needs, if somebody has said so. */

@@ -64,6 +64,8 @@ export class Attempt implements Upstream, Forwarder {
 
   onHeard(): void {
     this.#contact.heard()
+    const { decision } = this.#exchange
+    if (decision.firstByteMs === 0) decision.firstByteMs = this.#deps.clock.nowMs()
   }
 
   lastWords(): string {

@@ -67,11 +67,12 @@ export class DecisionRing {
     numbers[at + 7] = chosen.elsewhere
     numbers[at + 8] = chosen.lastUsedMs ?? Number.NaN
     numbers[at + 9] = tries[0]!.ms
+    numbers[at + 10] = decision.firstByteMs
   }
 
   #read(slot: number): Decision {
     const route = this.#routes[slot]!
-    const [atMs, endedMs, status, candidateCount, queuedMs, loadWaitMs, here, elsewhere, used, ms] =
+    const [atMs, endedMs, status, candidateCount, queuedMs, loadWaitMs, here, elsewhere, used, ms, firstByteMs] =
       this.#numbers.subarray(slot * COLUMNS, (slot + 1) * COLUMNS) as unknown as Row
     const lastUsedMs = Number.isNaN(used) ? undefined : used
     return {
@@ -89,13 +90,14 @@ export class DecisionRing {
       queuedMs,
       loadWaitMs,
       status,
+      firstByteMs,
       endedMs,
     }
   }
 }
 
-type Row = [number, number, number, number, number, number, number, number, number, number]
-const COLUMNS = 10
+type Row = [number, number, number, number, number, number, number, number, number, number, number]
+const COLUMNS = 11
 
 /** Went to the first that was chosen, and well. */
 function isOrdinary({ method, status, tries, candidates }: Decision): boolean {

@@ -24,6 +24,7 @@ function aDecision(requestId: string, fields: Partial<Decision> = {}): Decision 
     queuedMs: 0,
     loadWaitMs: 0,
     status: 200,
+    firstByteMs: 1002,
     endedMs: 1004,
     ...fields,
   }

@@ -19,6 +19,8 @@ export interface Decision {
   queuedMs: number
   loadWaitMs: number
   status: number
+  /** When an engine was first heard of it; 0 when none was. */
+  firstByteMs: number
   endedMs: number
 }
 

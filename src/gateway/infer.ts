@@ -169,6 +169,7 @@ function newDecision(requestId: string, path: string, caller: Caller, nowMs: num
     queuedMs: 0,
     loadWaitMs: 0,
     status: 0,
+    firstByteMs: 0,
     endedMs: nowMs,
   }
 }

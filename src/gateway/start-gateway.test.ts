@@ -1,6 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { RouteMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
+import type {
+  GatewayTrafficMessage,
+  RouteMessage,
+  RoutingDeltaMessage,
+  RoutingSnapshotMessage,
+} from '../api/bus/messages.ts'
 import { permissionsFor } from '../api/bus/subjects.ts'
 import { startBroker } from '../bus/broker/broker.ts'
 import { connectBus, type Bus } from '../bus/bus.ts'
@@ -243,7 +248,7 @@ describe('two gateways on one bus', () => {
     const release = (): void => {
       for (const waiting of held) for (const resolve of waiting.splice(0)) resolve()
     }
-    return { a: await startOne('a'), b: await startOne('b'), counts, total, release }
+    return { a: await startOne('a'), b: await startOne('b'), control, counts, total, release }
   }
 
   test('spread 16 requests at once over 4 replicas', async () => {
@@ -254,6 +259,22 @@ describe('two gateways on one bus', () => {
     for (const count of counts()) expect(Math.abs(count - 4), String(counts())).toBeLessThanOrEqual(2)
     release()
     expect(new Set(await Promise.all(answers))).toEqual(new Set([200]))
+  })
+
+  test('tell control what they have served', async () => {
+    const { a, control, total, release } = await twoGateways()
+    const reports: GatewayTrafficMessage[] = []
+    control.subscribe('gatewayTraffic', (report) => void reports.push(report))
+    const answer = a.ask()
+    await until(() => total() === 1)
+    release()
+    expect(await answer).toBe(200)
+    await until(() => reports.length >= 2)
+    const { models, replicas, gateway } = reports[0]!
+    expect([models['m']!.requests, models['m']!.errors, Object.values(replicas)]).toEqual([1, 0, [1]])
+    expect(models['m']!.first_byte_ms).toBeLessThanOrEqual(models['m']!.duration_ms)
+    expect(gateway).toMatch(/^a\//)
+    expect(reports[1]).toEqual({ ...reports[0], seq: 2 })
   })
 
   test('one fills what the other has left idle', async () => {

@@ -13,6 +13,7 @@ import { LoadSharing } from './load-sharing.ts'
 import type { ReadLimits } from './read-request.ts'
 import { LiveTable, type LiveRoute } from './routing-table.ts'
 import type { SavedTable } from './saved-table.ts'
+import { GatewayTraffic } from './traffic.ts'
 import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
 
 export interface GatewayOptions {
@@ -60,10 +61,12 @@ export function startGateway(options: GatewayOptions): Gateway {
   const { read = {}, modelLoadWaitMs } = limits
   const ids = { gatewayId, exposeNode }
   const handler = inferenceApi({ table, bus, clock, log, ...ids, waitingRoom, modelLoadWaitMs, limits: read })
+  const runId = `${gatewayId}/${randomUUID()}`
+  const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })
   const load = new LoadSharing({
     bus,
     clock,
-    runId: `${gatewayId}/${randomUUID()}`,
+    runId,
     table,
     waiting: () => waitingRoom.waiting(),
   })
@@ -82,7 +85,11 @@ export function startGateway(options: GatewayOptions): Gateway {
   const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > STALE_AFTER_MS
   const metrics = new Metrics()
   const waitingFor = (modelName: string): number => waitingRoom.countsOf(modelName).waiting
-  handler.onEnded(gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor }))
+  const count = gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor })
+  handler.onEnded((decision) => {
+    count(decision)
+    traffic.ended(decision)
+  })
 
   const loop = startLoop({
     periodMs: CHECK_PERIOD_MS,
@@ -138,6 +145,7 @@ export function startGateway(options: GatewayOptions): Gateway {
       cancelSaved()
       await loop.dispose()
       load.dispose()
+      traffic.dispose()
       handler.dispose()
       await savedTable?.dispose()
     },

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { request as httpRequest } from './node-http.ts'
 
@@ -7,6 +7,11 @@ export interface EventRequest {
   signal: AbortSignal
   /** Without a word for so long, keep-alives included, the connection is taken for dead. */
   quietLimitMs: number
+  /** Sent as JSON by POST; without it the request is a GET. */
+  body?: unknown
+  headers?: Record<string, string>
+  /** What is written between events, which is for nobody but people. */
+  onComment?: (text: string) => void
 }
 
 export interface SentEvent {
@@ -16,24 +21,36 @@ export interface SentEvent {
 }
 
 /** The events, or what was answered instead of a stream. */
-export type EventAnswer = { events: AsyncIterable<SentEvent> } | { events: undefined; status: number; body: unknown }
+export type EventAnswer =
+  | { events: AsyncIterable<SentEvent>; headers: IncomingHttpHeaders }
+  | { events: undefined; status: number; body: unknown }
 
 /** An event is collected until it is whole; one that is longer than this ends the stream. */
 const MOST_EVENT_CHARACTERS = 16 * 1024 * 1024
 
-/** One GET of a stream of server-sent events. Resolves when it has begun. */
+/** One request for a stream of server-sent events. Resolves when it has begun. */
 export async function openEvents(url: URL, options: EventRequest): Promise<EventAnswer> {
   const answer = await begin(url, options)
-  const type = answer.headers['content-type'] ?? ''
-  if (answer.statusCode === 200 && type.startsWith('text/event-stream')) return { events: readEvents(answer) }
+  const { headers } = answer
+  const type = headers['content-type'] ?? ''
+  if (answer.statusCode === 200 && type.startsWith('text/event-stream')) {
+    return { events: readEvents(answer, options.onComment), headers }
+  }
   return { events: undefined, status: answer.statusCode ?? 0, body: await readRefusal(answer) }
 }
 
-function begin(url: URL, { token, signal, quietLimitMs }: EventRequest): Promise<IncomingMessage> {
+function begin(url: URL, { token, signal, quietLimitMs, ...asked }: EventRequest): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
-  const headers = { accept: 'text/event-stream', authorization: `Bearer ${token}` }
+  const body = asked.body === undefined ? undefined : JSON.stringify(asked.body)
+  const headers = {
+    accept: 'text/event-stream',
+    authorization: `Bearer ${token}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    ...asked.headers,
+  }
+  const method = body === undefined ? 'GET' : 'POST'
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers, agent: false, signal })
+    const outgoing = request(url, { method, headers, agent: false, signal })
     outgoing.once('response', (answer) => {
       outgoing.removeListener('timeout', giveUp)
       outgoing.once('timeout', () => answer.destroy(quiet))
@@ -45,7 +62,7 @@ function begin(url: URL, { token, signal, quietLimitMs }: EventRequest): Promise
     // Once the answer has begun its own error tells the same.
     outgoing.on('error', reject)
     outgoing.setTimeout(quietLimitMs)
-    outgoing.end()
+    outgoing.end(body)
   })
 }
 
@@ -65,7 +82,10 @@ async function readRefusal(answer: IncomingMessage): Promise<unknown> {
 }
 
 /** Events as they become whole. What is cut off in the middle was never one. */
-export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SentEvent> {
+export async function* readEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  onComment: (text: string) => void = () => {},
+): AsyncGenerator<SentEvent> {
   const decoder = new TextDecoder()
   let waiting = ''
   let event = ''
@@ -81,6 +101,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
         data.push(valueOf(line))
         dataCharacters += line.length
       } else if (line.startsWith('event:')) event = valueOf(line)
+      else if (line.startsWith(':')) onComment(valueOf(line))
       else if (line === '') {
         if (data.length > 0) yield { event: event || 'message', data: data.join('\n') }
         event = ''

@@ -36,6 +36,12 @@ export class SseStream {
     if (events.length > 0) this.#write(events.map(toText).join(''))
   }
 
+  /** What was made into JSON once for many readers. Returns how much of it and of what came before waits to be read. */
+  sendJson(json: string): number {
+    this.#write(`data: ${json}\n\n`)
+    return this.#response.writableLength
+  }
+
   /** Resolves when the reader has taken what it was sent; false when there will be no more: it has gone, or we end. */
   async drained(signal: AbortSignal): Promise<boolean> {
     const response = this.#response

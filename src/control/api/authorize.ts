@@ -9,15 +9,22 @@ import { shownBearer } from '../../platform/shown-key.ts'
 import { findKeyByHash, touchKeys } from '../../store/api-keys.ts'
 import { findToken } from '../../store/join-tokens.ts'
 import { findNode } from '../../store/nodes.ts'
+import { findSession, type Holder } from '../../store/sessions.ts'
 import { UNKNOWN_TOKEN } from '../register-node.ts'
 import type { AdminDeps } from './deps.ts'
+import { refuseForgery } from './forgery.ts'
+import { shownSession } from './session-cookie.ts'
 
 export interface Caller {
   /** Who does it, in events: `admin`, or `key <name>` for an API key. Empty where neither is asked for. */
   actor: string
+  /** The API key that was shown, now or when signing in; null for the admin key, and where neither is asked for. */
+  keyId: string | null
   /** The join token that was shown, on the routes that ask for one. */
   token: string
   request: IncomingMessage
+  /** Sent with the answer: an answer may add to them. */
+  answerHeaders: Record<string, string>
 }
 
 type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log'>
@@ -32,14 +39,18 @@ export async function authorize(
   params: Readonly<Record<string, string>>,
   deps: AuthorizeDeps,
 ): Promise<Caller> {
-  const caller: Caller = { actor: '', token: '', request }
+  // What an admin sees is for nobody's cache: a cookie alone does not keep it out of one.
+  const answerHeaders = { 'cache-control': 'no-store' }
+  const caller: Caller = { actor: '', keyId: null, token: '', request, answerHeaders }
   switch (auth) {
     case 'none':
       return caller
     case 'admin':
-      return { ...caller, actor: await adminOf(neededBearer(request, 'admin key'), deps) }
+      return { ...caller, ...(await adminOf(request, deps)) }
     case 'join': {
-      const token = neededBearer(request, 'join token')
+      const token = shownBearer(request)
+      if (!token)
+        throw new AppError('unauthorized', 'This call needs the join token: Authorization: Bearer <join token>.')
       if (!(await findToken(deps.db, token))) throw new AppError('unauthorized', UNKNOWN_TOKEN)
       return { ...caller, token }
     }
@@ -49,9 +60,25 @@ export async function authorize(
   }
 }
 
-/** The admin key of this frontend, or an API key that is as good. */
-async function adminOf(key: string, { db, adminKey, clock, log }: AuthorizeDeps): Promise<string> {
-  if (sameSecret(key, adminKey)) return 'admin'
+/** Who shows a key; else who is signed in to the dashboard. */
+async function adminOf(request: IncomingMessage, deps: AuthorizeDeps): Promise<Holder> {
+  const key = shownBearer(request)
+  if (key !== undefined) return holderOf(key, deps)
+  const session = shownSession(request)
+  if (session === undefined) throw new AppError('unauthorized', NO_KEY)
+  refuseForgery(request)
+  const found = await findSession(deps.db, hashSecret(session))
+  if (!found) throw new AppError('unauthorized', SESSION_OVER)
+  return { actor: found.actor, keyId: found.key_id }
+}
+
+const NO_KEY = 'This call needs the admin key: Authorization: Bearer <admin key>.'
+const SESSION_OVER =
+  'You are no longer signed in. Sign in with an admin key, or with a link: flotilla dashboard prints one.'
+
+/** Who has the admin key of this frontend, or an API key that is as good. */
+export async function holderOf(key: string, { db, adminKey, clock, log }: AuthorizeDeps): Promise<Holder> {
+  if (sameSecret(key, adminKey)) return { actor: 'admin', keyId: null }
   // What cannot be an API key is not worth asking the store for. The store compares hashes: how long it takes says nothing.
   const found = key.startsWith('fk_') ? await findKeyByHash(db, hashSecret(key)) : undefined
   if (!found) throw new AppError('unauthorized', 'The admin key is wrong.')
@@ -67,13 +94,7 @@ async function adminOf(key: string, { db, adminKey, clock, log }: AuthorizeDeps)
       log.debug({ id: found.id, error: messageOf(error) }, 'api: that a key was used is not kept'),
     )
   }
-  return `key ${found.name}`
-}
-
-function neededBearer(request: IncomingMessage, what: string): string {
-  const token = shownBearer(request)
-  if (token) return token
-  throw new AppError('unauthorized', `This call needs the ${what}: Authorization: Bearer <${what}>.`)
+  return { actor: `key ${found.name}`, keyId: found.id }
 }
 
 /** The node named in the path is the one that signed this very call just now. */

@@ -58,7 +58,7 @@ export function backendAnswers(
   }
 }
 
-async function neededBackendNode({ db }: AdminDeps, id: string): Promise<NodeRow> {
+export async function neededBackendNode({ db }: AdminDeps, id: string): Promise<NodeRow> {
   const node = await neededNode(db, id)
   if (node.node_type === 'agent') throw new AppError('conflict', `${node.name} is an agent: it runs no engines.`)
   if (node.approved_at === null) throw new AppError('conflict', `${node.name} is pending. Approve it first.`)

@@ -1,5 +1,6 @@
 import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
 import { statusOf } from '../../core/nodes/status.ts'
+import { explainModel } from '../../core/placement/explain.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
 import { routableReplicas } from '../../core/routing/table.ts'
 import type { RuleRow } from '../../store/rules.ts'
@@ -7,8 +8,11 @@ import type { StoredNode } from '../../store/nodes.ts'
 import type { StoredReplica } from '../../store/replicas.ts'
 import type { StoredWorld } from '../../store/world.ts'
 import { modelState } from '../model-state.ts'
-import { problemsOf } from './problems.ts'
+import { problemsOf, type Advise } from './problems.ts'
 import { ruleViewer } from './rule-view.ts'
+
+/** What would help is found out for so many rules: each takes a look at every node. */
+const MOST_ADVISED = 20
 
 /** The whole cluster as one screen shows it. */
 export function viewCluster(world: StoredWorld, rows: readonly RuleRow[], policy: PlacePolicy): ClusterView {
@@ -20,7 +24,15 @@ export function viewCluster(world: StoredWorld, rows: readonly RuleRow[], policy
       world,
       rules.map(({ model_name: name, wanted }) => [name, wanted]),
     ),
-    problems: problemsOf(world, rules, policy),
+    problems: problemsOf(world, rules, adviseFew(policy)),
+  }
+}
+
+function adviseFew(policy: PlacePolicy): Advise {
+  let left = MOST_ADVISED
+  return (world, modelName) => {
+    left -= 1
+    return left < 0 ? null : (explainModel(world, modelName, policy)?.advice[0] ?? null)
   }
 }
 

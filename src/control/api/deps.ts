@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Bus } from '../../bus/bus.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
+import type { Hub } from '../../model-source/hub.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
 import type { EventFeed } from '../event-feed.ts'
+import type { LiveFeed } from '../live/live-feed.ts'
 
 /** What an approved node reaches the bus with. */
 export interface BusCredentials {
@@ -19,6 +21,7 @@ export interface AdminDeps {
   /** To ask workers and gateways, and to tell a node that it was removed. */
   bus: Pick<Bus, 'request' | 'isConnected'>
   events: EventFeed
+  live: LiveFeed
   log: Logger
   clock: Clock
   /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */
@@ -54,6 +57,8 @@ export interface AdminDeps {
   replaceDefaultToken: (token: string) => void | Promise<void>
   /** Where nodes get models from whose source is `frontend:`. It need not exist. */
   modelsFolder: string
+  /** Where `hf:` sources are looked into. */
+  hub: Hub
   /** How nodes are chosen, to tell where a model would go. */
   placement: PlacePolicy
   /** The store has changed: `control.wake()`. */

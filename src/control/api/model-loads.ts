@@ -7,14 +7,12 @@ import { listReplicas } from '../../store/replicas.ts'
 import { loadWorld } from '../../store/world.ts'
 import { change } from '../change.ts'
 import { loadStatusOf } from '../load-status.ts'
-import { unload, type Unloading } from '../unload.ts'
+import { LOAD_WANTED_MS, unload, type Unloading } from '../unload.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 import { neededModel, noModel } from './model-view.ts'
 import { UNLOAD_WAIT_MS } from './unload.ts'
 
-/** A model that an admin loads is wanted until it serves, or for so long: its download may take hours. */
-const WANTED_MS = 24 * 3_600_000
 /** Nodes that are asked at the same time to stop replicas of a model. */
 const MOST_AT_ONCE = 16
 
@@ -28,7 +26,7 @@ export function modelLoadAnswers(deps: AdminDeps): Answers<'loadModel' | 'unload
     async loadModel(_body, { name }) {
       await change(deps, async (tx, tell) => {
         if (!(await listModels(tx)).some((model) => model.name === name)) throw noModel(name)
-        await saveDemand(tx, name, WANTED_MS)
+        await saveDemand(tx, name, LOAD_WANTED_MS)
         const reason = `${name} is to be loaded now`
         await tell({ actor: 'admin', action: 'model.load_asked', modelName: name, reason })
       })

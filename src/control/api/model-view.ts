@@ -1,5 +1,5 @@
 import type { ModelView } from '../../api/admin/model-schemas.ts'
-import { toHeaderMessage } from '../../api/model-header.ts'
+import { toHeaderMessage } from '../../api/header-message.ts'
 import { routableReplicas } from '../../core/routing/table.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
@@ -10,13 +10,13 @@ import { modelState } from '../model-state.ts'
 
 export async function viewModels(sql: Sql): Promise<ModelView[]> {
   const world = await loadWorld(sql)
-  const view = viewer(world, await listLoadInfo(sql))
+  const view = modelViewer(world, await listLoadInfo(sql))
   return world.models.map(view)
 }
 
 export async function viewOneModel(sql: Sql, name: string): Promise<ModelView> {
   const world = await loadWorld(sql)
-  return viewer(world, await listLoadInfo(sql))(neededModel(world, name))
+  return modelViewer(world, await listLoadInfo(sql))(neededModel(world, name))
 }
 
 export function neededModel({ models }: StoredWorld, name: string): StoredModel {
@@ -29,7 +29,8 @@ export function noModel(name: string): AppError {
   return new AppError('not_found', `There is no model "${name}".`)
 }
 
-function viewer(world: StoredWorld, infos: readonly LoadInfo[]): (model: StoredModel) => ModelView {
+/** To view many by one world. */
+export function modelViewer(world: StoredWorld, infos: readonly LoadInfo[]): (model: StoredModel) => ModelView {
   const replicas = Map.groupBy(world.replicas, ({ modelName }) => modelName)
   const routes = routableReplicas(world.models, world.nodes, world.replicas, world.rules)
   const served = Map.groupBy(routes, ({ modelName }) => modelName)
@@ -48,6 +49,7 @@ function viewer(world: StoredWorld, infos: readonly LoadInfo[]): (model: StoredM
       options: model.options,
       memory: model.memory,
       anti_affinity: model.antiAffinity,
+      origin: model.origin,
       revision: model.revision,
       created_at: model.createdMs,
       updated_at: model.updatedMs,

@@ -16,6 +16,7 @@ import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 import { effectOf } from './model-effect.ts'
 import { noModel, viewModels, viewOneModel } from './model-view.ts'
+import { conflictError, isChangedSince, seenAt } from './unchanged.ts'
 
 export function modelAnswers(
   deps: AdminDeps,
@@ -23,22 +24,31 @@ export function modelAnswers(
   return {
     listModels: () => viewModels(deps.db),
     getModel: (_body, { name }) => viewOneModel(deps.db, name),
-    saveModel: async (input) => save(deps, toModel(input)),
+    saveModel: async (input, _params, caller) => save(deps, toModel(input), caller.actor),
 
-    async putModel({ name: named, ...settings }, { name }) {
+    async putModel({ name: named, ...settings }, { name }, { actor, request }) {
       if (named !== undefined && named !== name) {
         const text = `name: "${named}" is not the name in the path, "${name}". A model keeps its name: leave it out.`
         throw new AppError('bad_request', text, { details: { param: 'name' } })
       }
-      return save(deps, toModel({ name: checkedName(name), ...settings }))
+      return save(deps, toModel({ name: checkedName(name), ...settings }), actor, seenAt(request))
     },
 
     deleteModel: (_body, { name }) =>
       change(deps, async (tx, tell) => {
+        await refuseServed(tx, name)
         await removeModel(tx, tell, name)
         return { deleted: name }
       }),
   }
+}
+
+/** It would be back in a moment. */
+async function refuseServed(tx: Sql, name: string): Promise<void> {
+  const model = (await listModels(tx)).find((one) => one.name === name)
+  if (model?.origin !== 'folder') return
+  const text = `"${name}" comes from the folder that a frontend serves (--models-dir)`
+  throw new AppError('conflict', `${text}: it goes when its file is taken away there.`)
 }
 
 export async function removeModel(tx: Sql, tell: Tell, name: string): Promise<void> {
@@ -48,11 +58,11 @@ export async function removeModel(tx: Sql, tell: Tell, name: string): Promise<vo
 }
 
 /** `replaced` says how many replicas of the old meaning there are. */
-export async function writeModel(tx: Sql, tell: Tell, model: Model, replaced: number): Promise<void> {
+export async function writeModel(tx: Sql, tell: Tell, model: Model, replaced: number, actor = 'admin'): Promise<void> {
   const { name, engine, revision } = model
   await saveModel(tx, model)
   const data = { engine, revision, replaced }
-  await tell({ actor: 'admin', action: 'model.saved', modelName: name, reason: `model ${name} was saved`, data })
+  await tell({ actor, action: 'model.saved', modelName: name, reason: `model ${name} was saved`, data })
 }
 
 /** A path may hold more than a body is allowed to. */
@@ -62,20 +72,29 @@ function checkedName(name: string): string {
   throw new AppError('bad_request', `name: ${error.issues[0]!.message}`, { details: { param: 'name' } })
 }
 
-async function save(deps: AdminDeps, model: Model): Promise<ModelSaved> {
+async function save(deps: AdminDeps, model: Model, actor: string, seenMs?: number): Promise<ModelSaved> {
   const { name } = model
   // Read before: within, it would be run again at every heartbeat, and after it they may be on their way out.
   const replicas = (await listReplicas(deps.db)).filter((replica) => replica.modelName === name)
   const rule = await findRule(deps.db, name)
   const effect = await change(deps, async (tx, tell) => {
     const before = (await listModels(tx)).find((one) => one.name === name)
+    if (isChangedSince(before?.updatedMs, seenMs)) return undefined
     const effect = effectOf({ before, after: model, replicas, rule })
     // What means the same is not written again: nothing has changed, so nobody is told and nobody is woken.
     if (!effect.is_changed) return effect
-    await writeModel(tx, tell, model, effect.replaced)
+    await writeModel(tx, tell, model, effect.replaced, actor)
     return effect
   })
+  if (!effect) throw await modelConflict(deps.db, name)
   return { ...(await viewOneModel(deps.db, name)), effect }
+}
+
+async function modelConflict(db: Sql, name: string): Promise<AppError> {
+  const isThere = (await listModels(db)).some((model) => model.name === name)
+  const current = isThere ? await viewOneModel(db, name) : null
+  const actions = ['model.saved', 'model.deleted'] as const
+  return conflictError(db, { what: `The model "${name}"`, modelName: name, actions, current })
 }
 
 /** A model as an admin wrote it, with its revision: the hash of what it means, whatever order it was written in. */

@@ -7,11 +7,19 @@ import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { listLabels, listLabelsOfNode } from '../../store/labels.ts'
 import { listModels } from '../../store/models.ts'
-import { budgetOf, findNode, listNodes, slotsOf, toNode, type NodeRow } from '../../store/nodes.ts'
+import {
+  budgetOf,
+  findNode,
+  listViewedNodes,
+  slotsOf,
+  toNode,
+  type NodeRow,
+  type ViewedNodeRow,
+} from '../../store/nodes.ts'
 import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/replicas.ts'
 
 export async function viewNodes(sql: Sql): Promise<NodeView[]> {
-  const rows = await listNodes(sql)
+  const rows = await listViewedNodes(sql)
   const labels = await listLabels(sql)
   const replicas = Map.groupBy(await listReplicas(sql), ({ nodeId }) => nodeId)
   const models = await listModels(sql)
@@ -25,12 +33,16 @@ export async function viewOneNode(sql: Sql, id: string): Promise<NodeView> {
 
 export async function neededNode(sql: Sql, id: string): Promise<NodeRow> {
   const node = await findNode(sql, id)
-  if (!node) throw new AppError('not_found', `There is no node "${id}".`)
+  if (!node) throw noNode(id)
   return node
 }
 
-function viewNode(
-  row: NodeRow,
+export function noNode(id: string): AppError {
+  return new AppError('not_found', `There is no node "${id}".`)
+}
+
+export function viewNode(
+  row: ViewedNodeRow,
   labels: readonly Label[],
   replicas: readonly StoredReplica[],
   models: readonly Model[],
@@ -88,7 +100,7 @@ function viewReserved(node: Node, replicas: readonly StoredReplica[], models: re
   return { reserved_vram: vram, reserved_vram_by_device: byDevice, reserved_ram: ram }
 }
 
-function viewBudget(row: NodeRow) {
+function viewBudget(row: ViewedNodeRow) {
   return {
     vram_budget: row.vram_budget_override ?? row.vram_budget,
     vram_budget_bytes: budgetOf(row),
@@ -97,12 +109,12 @@ function viewBudget(row: NodeRow) {
   }
 }
 
-function totalVram({ devices }: NodeRow): number {
+function totalVram({ devices }: ViewedNodeRow): number {
   return devices.reduce((sum, gpu) => sum + gpu.total_vram, 0)
 }
 
 /** Null when some device could never be read. */
-function availableVram({ devices }: NodeRow): number | null {
+function availableVram({ devices }: ViewedNodeRow): number | null {
   if (devices.some((gpu) => gpu.available_vram === null)) return null
   return devices.reduce((sum, gpu) => sum + gpu.available_vram!, 0)
 }

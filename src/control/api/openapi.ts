@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import * as clusterSchemas from '../../api/admin/cluster-schemas.ts'
+import * as explainSchemas from '../../api/admin/explain-schemas.ts'
+import * as liveSchemas from '../../api/admin/live-schemas.ts'
 import * as modelSchemas from '../../api/admin/model-schemas.ts'
 import * as planSchemas from '../../api/admin/plan-schemas.ts'
 import type { Route } from '../../api/admin/route.ts'
@@ -50,7 +52,16 @@ const errorBody = z.object({
 })
 
 /** Bodies are described as they are sent (what has a default may be left out), answers as they arrive. */
-const every = { ...schemas, ...modelSchemas, ...ruleSchemas, ...planSchemas, ...clusterSchemas, loadStatus }
+const every = {
+  ...schemas,
+  ...modelSchemas,
+  ...ruleSchemas,
+  ...planSchemas,
+  ...clusterSchemas,
+  ...explainSchemas,
+  ...liveSchemas,
+  loadStatus,
+}
 const named = new Map<z.ZodType, { id: string; io: 'input' | 'output' }>()
 for (const [name, schema] of Object.entries(every)) {
   if (!(schema instanceof z.ZodType)) continue

@@ -3,18 +3,17 @@ import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { massLoss } from '../../core/nodes/mass-loss.ts'
 import { statusOf } from '../../core/nodes/status.ts'
-import { explainModel } from '../../core/placement/explain.ts'
-import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { StoredWorld } from '../../store/world.ts'
 
-/** What would help is found out for so many rules: each takes a look at every node. */
-const MOST_ADVISED = 20
 /** Engines may say a lot; the first line of it says what matters, and the row has all. */
 const MOST_ERROR_CHARS = 300
 
+/** What would help a model that found no room, if anything is known: finding it out takes a look at every node. */
+export type Advise = (world: StoredWorld, modelName: string) => string | null
+
 /** What is wrong and why, the worst first: a network that broke, what is asked for and missing, then what only waits. */
-export function problemsOf(world: StoredWorld, rules: readonly RuleView[], policy: PlacePolicy): Problem[] {
-  const all = [...frozen(world), ...unmet(world, rules, policy), ...failed(world), ...silent(world), ...pending(world)]
+export function problemsOf(world: StoredWorld, rules: readonly RuleView[], advise: Advise): Problem[] {
+  const all = [...frozen(world), ...unmet(world, rules, advise), ...failed(world), ...silent(world), ...pending(world)]
   return all.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
@@ -22,7 +21,7 @@ function rankOf({ severity }: Problem): number {
   return severity === 'error' ? 0 : 1
 }
 
-const about = { node_name: null, model_name: null, advice: null } as const
+const about = { node_id: null, node_name: null, key: null, model_name: null, advice: null } as const
 
 function frozen({ nodes, lossAcceptedMs }: StoredWorld): Problem[] {
   const lost = massLoss(nodes, lossAcceptedMs).map(({ name }) => name)
@@ -39,13 +38,12 @@ function frozen({ nodes, lossAcceptedMs }: StoredWorld): Problem[] {
   ]
 }
 
-function unmet(world: StoredWorld, rules: readonly RuleView[], policy: PlacePolicy): Problem[] {
+function unmet(world: StoredWorld, rules: readonly RuleView[], advise: Advise): Problem[] {
   const bad = rules.filter(({ state }) => state === 'unmet' || state === 'cooling')
-  return bad.map(({ model_name: name, wanted, ready, reason }, i) => {
-    const known = i < MOST_ADVISED ? explainModel(world, name, policy)?.advice[0] : undefined
+  return bad.map(({ model_name: name, wanted, ready, reason }) => {
     const why = reason === null ? '' : `: ${reason.replace(/ What would help: .*$/s, '')}`
     const text = `${ready} of ${wanted} replicas serve${why}`
-    return { ...about, kind: 'rule', severity: 'error', model_name: name, text, advice: known ?? null }
+    return { ...about, kind: 'rule', severity: 'error', model_name: name, text, advice: advise(world, name) }
   })
 }
 
@@ -56,8 +54,9 @@ function failed({ replicas, nodes }: StoredWorld): Problem[] {
     .map(({ modelName, replicaIndex, nodeId, error, failures }) => {
       const [line = ''] = (error ?? '').trim().split('\n', 1)
       const times = failures > 1 ? ` (${failures} times)` : ''
-      const text = `${replicaKey(modelName, replicaIndex)} failed${times}: ${line.slice(0, MOST_ERROR_CHARS) || 'it does not say why'}`
-      const where = { node_name: names.get(nodeId) ?? nodeId, model_name: modelName }
+      const key = replicaKey(modelName, replicaIndex)
+      const text = `${key} failed${times}: ${line.slice(0, MOST_ERROR_CHARS) || 'it does not say why'}`
+      const where = { node_id: nodeId, node_name: names.get(nodeId) ?? nodeId, key, model_name: modelName }
       return { ...about, kind: 'replica', severity: 'error', ...where, text }
     })
 }
@@ -71,15 +70,17 @@ function silent({ nodes, replicas }: StoredWorld): Problem[] {
       const held = count === 0 ? '' : `, with ${count} ${count === 1 ? 'replica' : 'replicas'}`
       const isGone = node.liveness === 'offline'
       const text = isGone ? `offline${held}` : `has missed several heartbeats${held}`
-      return { ...about, kind: 'node', severity: isGone ? 'error' : 'warning', node_name: node.name, text }
+      const where = { node_id: node.id, node_name: node.name }
+      return { ...about, kind: 'node', severity: isGone ? 'error' : 'warning', ...where, text }
     })
 }
 
 function pending({ nodes }: StoredWorld): Problem[] {
   return nodes
     .filter((node) => statusOf(node) === 'pending')
-    .map(({ name }) => {
+    .map(({ id, name }) => {
+      const where = { node_id: id, node_name: name }
       const advice = `approve ${name}`
-      return { ...about, kind: 'approval', severity: 'warning', node_name: name, text: 'waits for approval', advice }
+      return { ...about, kind: 'approval', severity: 'warning', ...where, text: 'waits for approval', advice }
     })
 }

@@ -33,7 +33,7 @@ interface ExplainedReplica {
   error: string | null
 }
 
-type ExplainedRefusal = Pick<Refusal, 'filter' | 'needed' | 'available' | 'where'> & { text: string }
+export type ExplainedRefusal = Pick<Refusal, 'filter' | 'needed' | 'available' | 'where'> & { text: string }
 
 /** As if one more replica were wanted now. Undefined when there is no such model. */
 export function explainModel(world: World, modelName: string, policy: PlacePolicy): Explanation | undefined {
@@ -55,7 +55,7 @@ export function explainModel(world: World, modelName: string, policy: PlacePolic
       nodeId: id,
       nodeName: name,
       replicas: replicasOf(fleet, id, need),
-      refusal: explainRefusal(refusals.get(id)),
+      refusal: refusals.has(id) ? explainRefusal(refusals.get(id)!) : null,
     })),
     next: placement.ok
       ? {
@@ -99,8 +99,7 @@ function measuredBytes({ claim, measured }: Replica): number | null {
   return measured.ram + sum(measured.devices ?? [])
 }
 
-function explainRefusal(refusal: Refusal | undefined): ExplainedRefusal | null {
-  if (!refusal) return null
+export function explainRefusal(refusal: Refusal): ExplainedRefusal {
   const { filter, needed, available, where } = refusal
   return { filter, needed, available, where, text: describeRefusal(refusal) }
 }
