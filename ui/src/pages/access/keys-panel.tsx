@@ -1,0 +1,99 @@
+import { KeyRound, Trash2 } from 'lucide-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import type { KeyView } from '../../../../src/api/admin/schemas.ts'
+import { useAnswer } from '../../api/use-answer.ts'
+import { useChange } from '../../api/use-change.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { exactText } from '../../format/time.ts'
+import { Empty, Failure } from '../../parts/notice.tsx'
+import { Panel } from '../../parts/page.tsx'
+import { Pill } from '../../parts/pill.tsx'
+import { Spinner } from '../../parts/spinner.tsx'
+import table from '../../parts/table.module.css'
+import { KeyDialog } from './key-dialog.tsx'
+
+/** The API keys: who may ask what. */
+export function KeysPanel(): ReactNode {
+  const keys = useAnswer('listKeys', {}, { follows: true })
+  const [isOpen, setOpen] = useState(false)
+  const add = (
+    <Button tone="primary" icon={KeyRound} onClick={() => setOpen(true)}>
+      New key
+    </Button>
+  )
+  return (
+    <Panel title="API keys" actions={add} flush>
+      {keys.error && <Failure error={keys.error} onRetry={() => void keys.refetch()} />}
+      {keys.isPending && <Spinner label="Reading the keys…" />}
+      {keys.data?.length === 0 && (
+        <Empty>No keys yet. Programs on the frontend’s own machine may ask without one.</Empty>
+      )}
+      {keys.data && keys.data.length > 0 && <KeysTable keys={keys.data} />}
+      <KeyDialog open={isOpen} onClose={() => setOpen(false)} />
+    </Panel>
+  )
+}
+
+function KeysTable({ keys }: { keys: readonly KeyView[] }): ReactNode {
+  return (
+    <table className={table['table']} aria-label="API keys">
+      <thead>
+        <tr>
+          {['Name', 'State', 'May', 'Models', 'Made', 'Ends', 'Last used'].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+          <th scope="col">
+            <span className="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <KeyRow key={key.id} apiKey={key} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
+  const confirm = useConfirm()
+  const queryClient = useQueryClient()
+  const revoke = useChange('revokeKey', {
+    done: `${key.name} no longer works.`,
+    onDone: () => void queryClient.invalidateQueries({ queryKey: ['listKeys'] }),
+  })
+  const ask = async (): Promise<void> => {
+    const text = 'Whoever uses it is refused from now on. This cannot be undone.'
+    if (await confirm({ title: `Revoke ${key.name}?`, text, confirm: 'Revoke', isDanger: true })) {
+      revoke.mutate({ params: { id: key.id } })
+    }
+  }
+  return (
+    <tr>
+      <td>{key.name}</td>
+      <td>
+        <Pill tone={key.state === 'active' ? 'ok' : 'idle'}>{key.state}</Pill>
+      </td>
+      <td>{key.scopes.includes('admin') ? 'everything' : 'ask models'}</td>
+      <td>{key.models === null ? 'all' : key.models.join(', ')}</td>
+      <td>
+        <Ago at={key.created_at} />
+      </td>
+      <td>{key.expires_at === null ? 'never' : exactText(key.expires_at)}</td>
+      <td>
+        <Ago at={key.last_used_at} />
+      </td>
+      <td className={table['actions']}>
+        {key.state === 'active' && (
+          <IconButton icon={Trash2} label={`Revoke ${key.name}`} busy={revoke.isPending} onClick={() => void ask()} />
+        )}
+      </td>
+    </tr>
+  )
+}

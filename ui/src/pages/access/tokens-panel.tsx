@@ -1,0 +1,91 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Ticket, Trash2 } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import type { TokenView } from '../../../../src/api/admin/schemas.ts'
+import { useAnswer } from '../../api/use-answer.ts'
+import { useChange } from '../../api/use-change.ts'
+import { exactText } from '../../format/time.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { Failure } from '../../parts/notice.tsx'
+import { Panel } from '../../parts/page.tsx'
+import { Pill } from '../../parts/pill.tsx'
+import { Spinner } from '../../parts/spinner.tsx'
+import table from '../../parts/table.module.css'
+import { TokenDialog } from './token-dialog.tsx'
+
+/** The join tokens: with which machines become nodes. */
+export function TokensPanel(): ReactNode {
+  const tokens = useAnswer('listTokens', {}, { follows: true })
+  const [isOpen, setOpen] = useState(false)
+  const add = (
+    <Button icon={Ticket} onClick={() => setOpen(true)}>
+      New token
+    </Button>
+  )
+  return (
+    <Panel title="Join tokens" actions={add} flush>
+      {tokens.error && <Failure error={tokens.error} onRetry={() => void tokens.refetch()} />}
+      {tokens.isPending && <Spinner label="Reading the tokens…" />}
+      {tokens.data && (
+        <table className={table['table']} aria-label="Join tokens">
+          <thead>
+            <tr>
+              {['Name', 'State', 'Used', 'Made', 'Ends', 'Last used'].map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {tokens.data.map((token) => (
+              <TokenRow key={token.id} token={token} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <TokenDialog open={isOpen} onClose={() => setOpen(false)} />
+    </Panel>
+  )
+}
+
+function TokenRow({ token }: { token: TokenView }): ReactNode {
+  const confirm = useConfirm()
+  const queryClient = useQueryClient()
+  const revoke = useChange('revokeToken', {
+    done: `${token.name} no longer works.`,
+    onDone: () => void queryClient.invalidateQueries({ queryKey: ['listTokens'] }),
+  })
+  const ask = async (): Promise<void> => {
+    const text = 'No machine can join with it any more. Nodes that have joined stay.'
+    if (await confirm({ title: `Revoke ${token.name}?`, text, confirm: 'Revoke', isDanger: true })) {
+      revoke.mutate({ params: { id: token.id } })
+    }
+  }
+  return (
+    <tr>
+      <td>{token.name}</td>
+      <td>
+        <Pill tone={token.state === 'active' ? 'ok' : 'idle'}>{token.state}</Pill>
+      </td>
+      <td className="figures">{token.max_uses === null ? token.uses : `${token.uses} of ${token.max_uses}`}</td>
+      <td>
+        <Ago at={token.created_at} />
+      </td>
+      <td>{token.expires_at === null ? 'never' : exactText(token.expires_at)}</td>
+      <td>
+        <Ago at={token.last_used_at} />
+      </td>
+      <td className={table['actions']}>
+        {token.state === 'active' && (
+          <IconButton icon={Trash2} label={`Revoke ${token.name}`} busy={revoke.isPending} onClick={() => void ask()} />
+        )}
+      </td>
+    </tr>
+  )
+}
