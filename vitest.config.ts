@@ -16,7 +16,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'sim/**/*.test.ts'],
+          include: ['{src,test,sim}/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'],
           exclude: ['**/*.pg.test.ts', '**/*.nats.test.ts'],
         },
       },

@@ -13,20 +13,21 @@ const dist = path.join(root, 'dist')
 
 fs.rmSync(dist, { recursive: true, force: true })
 const isBuilt =
+  (await runStep({ name: 'dashboard', command: process.execPath, args: ['scripts/build-ui.ts', '--if-stale'] })) &&
   (await runStep({ name: 'compiled', command: 'tsc', args: ['-p', 'tsconfig.build.json'] })) &&
   copyRest() &&
   (await tryOut())
 if (!isBuilt) process.exitCode = 1
 
 function copyRest(): boolean {
-  for (const folder of ['migrations', 'ui'])
+  for (const folder of ['migrations', 'models', 'ui/dist'])
     fs.cpSync(path.join(root, folder), path.join(dist, folder), { recursive: true })
   const { name, version, description, license, type, dependencies, engines } = JSON.parse(
     fs.readFileSync(path.join(root, 'package.json'), 'utf8'),
   ) as Record<string, unknown>
   const forUse = { name, version, description, license, type, bin: { flotilla: 'src/main.js' }, dependencies, engines }
   fs.writeFileSync(path.join(dist, 'package.json'), `${JSON.stringify(forUse, null, 2)}\n`)
-  console.log('✓ copied migrations, ui and package.json')
+  console.log('✓ copied migrations, models, ui/dist and package.json')
   return true
 }
 

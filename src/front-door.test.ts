@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { KeyCreated, KeyInput } from './api/admin/schemas.ts'
 import { adminApi } from './control/admin-api.ts'
 import { adminKeyMessage } from './control/admin-key.ts'
+import type { Dashboard } from './dashboard-files.ts'
 import { frontDoor, type Rooms } from './front-door.ts'
 import { LiveTable } from './gateway/routing-table.ts'
 import { formatAddress } from './platform/address.ts'
@@ -27,7 +28,7 @@ async function aCluster() {
         sendJson(response, 200, caller)
       },
     }
-    const handler = frontDoor({ inference, checks: {}, ...rooms })
+    const handler = frontDoor({ inference, checks: {}, dashboard: aDashboard, ...rooms })
     const listen = { host: '127.0.0.1', port: 0 }
     const server = await startHttpServer({ listen, purpose: 'a test', flag: '--none', handler, log })
     onTestFinished(() => server.dispose(0))
@@ -50,6 +51,13 @@ async function aCluster() {
       return (await call(`${frontend}/api/keys`, ADMIN_KEY, init)).body as unknown as KeyCreated
     },
   }
+}
+
+/** Has one page. */
+const aDashboard: Dashboard = (request, response) => {
+  const isIt = request.url === '/'
+  if (isIt) response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Flotilla</title>')
+  return isIt
 }
 
 async function call(url: string, key?: string, init: RequestInit = {}) {
@@ -139,7 +147,7 @@ describe('a gateway on its own', () => {
 })
 
 test('while it starts it says so, and shows its page', async () => {
-  const url = await serve(frontDoor({ checks: { start: () => 'starting' } }))
+  const url = await serve(frontDoor({ checks: { start: () => 'starting' }, dashboard: aDashboard }))
   expect(await call(`${url}/v1/models`, 'fk_any')).toMatchObject({
     status: 503,
     body: { error: { code: 'unavailable' } },

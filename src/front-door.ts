@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
+import { openDashboard, type Dashboard } from './dashboard-files.ts'
 import { sendApiError } from './gateway/api-errors.ts'
 import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gateway/guard.ts'
 import { AppError } from './platform/errors.ts'
@@ -26,10 +26,14 @@ export interface Rooms {
   checks: Record<string, Check>
   /** What whoever looks should know, although everything works. */
   notes?: Record<string, Check>
+  /** Another than the one that comes along. */
+  dashboard?: Dashboard
 }
 
+const builtDashboard = openDashboard(join(projectFolder, 'ui', 'dist'))
+
 /** The one HTTP listener of a frontend: every request comes in here and is shown to the right room. */
-export function frontDoor({ inference, admin, checks, notes }: Rooms): Handler {
+export function frontDoor({ inference, admin, checks, notes, dashboard = builtDashboard }: Rooms): Handler {
   const infer = inference && inferenceDoor(inference)
   return (request, response) => {
     const path = pathOf(request)
@@ -37,9 +41,8 @@ export function frontDoor({ inference, admin, checks, notes }: Rooms): Handler {
     if (path === '/metrics' && inference) return sendMetrics(inference, request, response)
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
-    // The page shows what the admin API says, so it is of no use without one.
-    const page = admin || !inference ? pages.get(path) : undefined
-    if (page && (request.method === 'GET' || request.method === 'HEAD')) return sendPage(response, page)
+    // It shows what the admin API says, so it is of no use without one.
+    if ((admin || !inference) && dashboard(request, response)) return
     if (!inference) throw starting()
     const where = admin ? 'the admin API under /api/' : 'the admin API at a frontend'
     throw new AppError('not_found', `There is nothing at ${path}. The OpenAI API is under /v1/, ${where}.`)
@@ -80,36 +83,4 @@ function sendMetrics({ guard, metrics }: InferenceRoom, request: HttpRequest, re
     'content-length': Buffer.byteLength(text),
   })
   response.end(text)
-}
-
-interface Page {
-  type: string
-  content: Buffer
-}
-
-const TYPES: Record<string, string> = {
-  '.html': 'text/html',
-  '.css': 'text/css',
-  '.js': 'text/javascript',
-  '.svg': 'image/svg+xml',
-}
-
-/** Read once at start: a few kilobytes. */
-const pages = new Map<string, Page>(
-  ['index.html', 'page.css', 'page.js', 'icon.svg'].map((name) => {
-    const page = { type: TYPES[extname(name)]!, content: readFileSync(join(projectFolder, 'ui', name)) }
-    return [name === 'index.html' ? '/' : `/${name}`, page]
-  }),
-)
-
-function sendPage(response: ServerResponse, { type, content }: Page): void {
-  response.writeHead(200, {
-    'content-type': `${type}; charset=utf-8`,
-    'content-length': content.length,
-    'cache-control': 'no-cache',
-    'content-security-policy': "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-  })
-  response.end(content)
 }

@@ -1,5 +1,6 @@
 import { banner } from './cli/banner.ts'
 import type { Config } from './config/options.ts'
+import { dashboardLink } from './dashboard-link.ts'
 import { isLoopback, type Address } from './platform/address.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { version } from './platform/version.ts'
@@ -15,8 +16,10 @@ export function runFrontend(config: Config): Promise<number> {
     const frontend = await startFrontend(options)
     announce(frontend, options)
     const colour = process.stdout.isTTY && !process.env['NO_COLOR']
+    const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
     const hint = joinHint(frontend.url, frontend.address, folder.file('join.token'))
-    return { banner: banner({ url: frontend.url, folder: folder.path, models: [], version, colour, hint }) }
+    const { url } = frontend
+    return { banner: banner({ url, dashboard, folder: folder.path, models: [], version, colour, hint }) }
   })
 }
 

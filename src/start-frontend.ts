@@ -7,7 +7,10 @@ import { adminApi } from './control/admin-api.ts'
 import { ensureDefaultToken } from './control/api/tokens.ts'
 import { applyDeclaredRules } from './control/declared-rules.ts'
 import { startEventFeed } from './control/event-feed.ts'
+import { hearGateways } from './control/heard.ts'
+import { startLiveFeed } from './control/live/live-feed.ts'
 import { readDeclaredRules } from './control/read-declared-rules.ts'
+import { startServedFolder } from './control/served-folder/served-folder.ts'
 import { startControl } from './control/start-control.ts'
 import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly } from './front-door.ts'
 import { allowInference } from './gateway/guard.ts'
@@ -15,6 +18,7 @@ import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
 import { openMessageBus, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
+import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
 import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
@@ -60,6 +64,8 @@ export interface Frontend {
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { config, folder, log, life } = options
   const secrets = loadSecrets(folder)
+  const servedFolder = servedFolderOf(config)
+  const modelsFolder = modelsFolderOf(config, folder)
   const { model_scheduling: inline, model_scheduling_config: file } = config
   // A mistake in it stops the start, so it is read before anything is touched.
   const declaredRules = await readDeclaredRules({ inline, file }, log)
@@ -103,7 +109,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
 
   await ensureDefaultToken(db, secrets.joinToken)
   await options.prepare?.(db)
-  const events = startEventFeed({ db, clock, log })
+  const heard = hearGateways(controlBus, clock)
+  const live = startLiveFeed({ db, clock, log, placement: config.placement, heard })
+  controlBus.subscribe('wake', () => live.wake())
+  const events = startEventFeed({ db, clock, log, onWake: () => live.wake() })
   // Before control's first turn, which sees them. One that leads elsewhere sees them at its next.
   if (declaredRules) await applyDeclaredRules({ db, events, log, onChange: () => {} }, declaredRules)
   const { alongside } = options
@@ -112,6 +121,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const liveness = livenessOf(config)
+  const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
   const control = startControl({
     db,
     bus: controlBus,
@@ -123,10 +133,14 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     liveness,
     events,
     placement: config.placement,
-    modelsFolder: folder.file('models'),
-    hub: { endpoint: config.hf_endpoint, token: config.hf_token },
+    modelsFolder,
+    hub,
   })
   life.own('control', () => control.dispose())
+  const onChange = (): void => control.wake()
+  const isLeading = (): boolean => control.isLeading()
+  const served = startServedFolder({ folder: servedFolder, db, events, log, clock, isLeading, onChange })
+  life.own('served folder', () => served.dispose())
   const gateway = startGateway({
     bus: gatewayBus,
     clock,
@@ -143,6 +157,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     db,
     bus: controlBus,
     events,
+    live,
     log,
     clock,
     ending: ending.signal,
@@ -167,9 +182,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       writeWhole(folder.file('join.token'), `${token}\n`)
       secrets.joinToken = token
     },
-    modelsFolder: folder.file('models'),
+    modelsFolder,
+    hub,
     placement: config.placement,
-    onChange: () => control.wake(),
+    onChange,
   })
   const checks: Record<string, Check> = { gateway: () => gateway.problem(), ...options.checks }
   // Told, and no reason for a load balancer to turn away: what is loaded is served without store and bus, too.
@@ -187,6 +203,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())
+  life.own('live streams', () => live.dispose())
   life.own('followed logs', () => ending.abort())
   const { address } = server
   const url = `http://${formatAddress(reachableAddress(address))}`

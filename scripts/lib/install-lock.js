@@ -9,24 +9,24 @@ const lookEveryMs = 200
 const waitAtMostMs = 15 * 60_000
 
 /**
- * Lets one process at a time install into this copy of the repository. The lock is a file that names its holders by
- * process id; when all of them are gone, the next one takes it over.
+ * Lets one process at a time do something to this copy of the repository: install, unless it is said what. The lock is a
+ * file that names its holders by process id; when all of them are gone, the next one takes it over.
  *
  * @param {string} root
  */
-export async function takeLock(root) {
-  const file = lockFileOf(root)
+export async function takeLock(root, { name = 'install', doing = "installing Flotilla's dependencies" } = {}) {
+  const file = lockFileOf(root, name)
   let holders = [process.pid]
   const text = () => JSON.stringify({ host: os.hostname(), pids: holders })
 
   const deadlineMs = Date.now() + waitAtMostMs
   let hasSaid = false
   while (!(await tryTake(file, text()))) {
-    if (!hasSaid) console.error(`Another process is installing Flotilla's dependencies (${file}); waiting for it…`)
+    if (!hasSaid) console.error(`Another process is ${doing} (${file}); waiting for it…`)
     hasSaid = true
     if (Date.now() > deadlineMs) {
       throw new Problem(
-        `Waited ${waitAtMostMs / 60_000} minutes. If nothing is installing, remove ${file} and try again.`,
+        `Waited ${waitAtMostMs / 60_000} minutes. If nothing is ${doing}, remove ${file} and try again.`,
       )
     }
     await sleep(lookEveryMs)
@@ -44,11 +44,11 @@ export async function takeLock(root) {
 }
 
 /** In .git, where it is nobody's untracked file; a work tree or an unpacked archive has no such folder. */
-function lockFileOf(root) {
+function lockFileOf(root, name) {
   const git = path.join(root, '.git')
-  if (fs.existsSync(path.join(git, 'HEAD'))) return path.join(git, 'flotilla-install.lock')
+  if (fs.existsSync(path.join(git, 'HEAD'))) return path.join(git, `flotilla-${name}.lock`)
   const key = createHash('sha256').update(fs.realpathSync(root)).digest('hex').slice(0, 16)
-  return path.join(os.tmpdir(), `flotilla-install-${key}.lock`)
+  return path.join(os.tmpdir(), `flotilla-${name}-${key}.lock`)
 }
 
 async function tryTake(file, text) {

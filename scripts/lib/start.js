@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureDashboard, needsDashboard } from './dashboard.js'
 import { ensureInstalled } from './install.js'
 import { canRunTypeScript, oldestNode, pinnedNode, runHere, runWith } from './launch.js'
 import { Problem } from './problem.js'
@@ -13,6 +14,7 @@ export async function start(args) {
     if (args[0] === '--here') return await runHere(root, resolveScript(args[1]), args.slice(2))
     const script = resolveScript(args[0])
     await ensureInstalled(root)
+    if (needsDashboard(path.relative(root, script), args.slice(1))) await ensureDashboard(root)
     return await runOnBestNode(script, args.slice(1))
   } catch (error) {
     if (!(error instanceof Problem)) throw error

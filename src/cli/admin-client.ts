@@ -90,7 +90,8 @@ function understood(cluster: Cluster, schema: z.ZodType, body: unknown): unknown
   return body
 }
 
-async function reach<T>(cluster: Cluster, ask: () => Promise<T>): Promise<T> {
+/** Asks, and tells in words why there is no answer. */
+export async function reach<T>(cluster: Cluster, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
@@ -121,7 +122,8 @@ function whyUnreachable(error: unknown): string {
   return reasons[code ?? first?.code ?? ''] ?? plain(messageOf(first ?? error))
 }
 
-function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'status' | 'body'>): AppError {
+/** What an answer that is none means. */
+export function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'status' | 'body'>): AppError {
   if (status === 401) {
     const text = `${cluster.url} does not accept the admin key ${cluster.keyFrom}. ${WHERE_KEYS_ARE}`
     return new AppError('unauthorized', text)

@@ -1,8 +1,12 @@
 export interface Banner {
   url: string
+  /** Where a browser goes, and what to know about it. */
+  dashboard: string
   folder: string
   /** Models that answer now. */
   models: string[]
+  /** Those that should and do not. */
+  absent?: readonly { model: string; why: string }[]
   version: string
   colour: boolean
   /** What to do next, besides asking. */
@@ -10,7 +14,7 @@ export interface Banner {
 }
 
 /** What a person needs to know once everything serves. */
-export function banner({ url, folder, models, version, colour, hint }: Banner): string {
+export function banner({ url, dashboard, folder, models, absent = [], version, colour, hint }: Banner): string {
   const bold = (text: string): string => (colour ? `\u001B[1m${text}\u001B[22m` : text)
   const dim = (text: string): string => (colour ? `\u001B[2m${text}\u001B[22m` : text)
   const row = (name: string, value: string): string => `  ${dim(name.padEnd(11))}${value}`
@@ -20,11 +24,12 @@ export function banner({ url, folder, models, version, colour, hint }: Banner): 
     bold(`Flotilla ${version} is serving`),
     '',
     row('Endpoint', `${url}/v1`),
-    row('Dashboard', `${url}/`),
+    row('Dashboard', dashboard),
     row('Models', models.length > 0 ? models.join(', ') : 'none ready yet (GET /v1/models shows them as they come)'),
     row('Data', folder),
     row('Admin key', `${folder}/admin.key`),
     '',
+    ...absent.map(({ model, why }) => `${model} is not there yet, and is tried again by itself. ${why}\n`),
     ...(model === undefined ? [] : ['Try it:', '', curlLine(url, model), '']),
     ...(hint === undefined ? [] : [hint]),
     dim('Ctrl-C stops everything.'),
@@ -36,6 +41,8 @@ export function banner({ url, folder, models, version, colour, hint }: Banner): 
 
 /** One line that works when pasted into any shell, whatever the model is called. */
 export function curlLine(url: string, model: string): string {
-  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+  // The model that comes along knows what this is.
+  const content = model === 'skipper' ? 'What is a slot?' : 'Hello'
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] })
   return `curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`
 }

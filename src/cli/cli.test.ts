@@ -78,12 +78,12 @@ describe('the command line', () => {
     [['pu'], 'There is no command "pu". Did you mean up? See flotilla --help.'],
     [
       ['serve'],
-      'There is no command "serve". There is: up, frontend, gateway, worker, status, nodes, models, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
+      'There is no command "serve". There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
     ],
     [['node'], 'There is no command "node". Did you mean nodes? See flotilla --help.'],
     [
       ['--listen', 'x'],
-      'A command comes first. There is: up, frontend, gateway, worker, status, nodes, models, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
+      'A command comes first. There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, rules, plan, apply, export, whatif, engines, logs, why, token, keys. See flotilla --help.',
     ],
     [['up', '--lisen', 'x'], 'flotilla up: there is no option --lisen; did you mean --listen? See flotilla up --help.'],
     [['up', '--wings'], 'flotilla up: there is no option --wings. See flotilla up --help.'],
@@ -165,13 +165,20 @@ describe('help', () => {
 })
 
 describe('the banner', () => {
-  const up = { url: 'http://127.0.0.1:8080', folder: '/data', models: ['sim'], version: '1.2.3', colour: false }
+  const up = {
+    url: 'http://127.0.0.1:8080',
+    dashboard: 'http://127.0.0.1:8080/sign-in#flo_once',
+    folder: '/data',
+    models: ['sim'],
+    version: '1.2.3',
+    colour: false,
+  }
 
   test('tells endpoint, dashboard, data folder and where the admin key is, and never the key', () => {
     const text = banner(up)
     for (const needed of [
       'http://127.0.0.1:8080/v1',
-      'http://127.0.0.1:8080/\n',
+      'http://127.0.0.1:8080/sign-in#flo_once\n',
       '/data\n',
       '/data/admin.key',
       'curl -N',

@@ -1,11 +1,13 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
+import { dashboardCommand } from './dashboard/command.ts'
 import { enginesCommand } from './engines/command.ts'
 import { keysCommand } from './keys/command.ts'
 import { logsCommand } from './logs/command.ts'
 import { modelsCommand } from './models/command.ts'
 import { applyCommand, exportCommand, planCommand, whatIfCommand } from './plan/command.ts'
 import { rulesCommand } from './rules/command.ts'
+import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
 import { whyCommand } from './why/command.ts'
 
@@ -46,6 +48,7 @@ export const commands: readonly Command[] = [
     options: [
       'listen',
       'data',
+      'first_model',
       'node_name',
       ...machine,
       ...files,
@@ -55,13 +58,18 @@ export const commands: readonly Command[] = [
       'bus_listen',
       'placement',
       ...declared,
+      'models_dir',
       'expose_node_header',
       ...admission,
       ...storage,
       ...trust,
       ...running,
     ],
-    examples: ['flotilla up', 'flotilla up --listen 0.0.0.0:8080 --max-replicas-per-model 2'],
+    examples: [
+      'flotilla up',
+      'flotilla up --models-dir ~/models',
+      'flotilla up --listen 0.0.0.0:8080 --max-replicas-per-model 2',
+    ],
   },
   {
     name: 'frontend',
@@ -75,6 +83,7 @@ export const commands: readonly Command[] = [
       'bus_listen',
       'placement',
       ...declared,
+      'models_dir',
       'expose_node_header',
       ...admission,
       ...storage,
@@ -135,6 +144,7 @@ export const commands: readonly Command[] = [
     ],
   },
   statusCommand,
+  dashboardCommand,
   {
     name: 'nodes',
     summary: 'See and change the machines of a cluster',
@@ -214,6 +224,7 @@ export const commands: readonly Command[] = [
     ],
   },
   modelsCommand,
+  runCommand,
   rulesCommand,
   planCommand,
   applyCommand,

@@ -2,6 +2,7 @@ import type { NodeView } from '../api/admin/schemas.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Client, Given } from './client.ts'
 import { findOne } from './find-one.ts'
+import { few } from './format.ts'
 import { plain } from './text-width.ts'
 
 /** The nodes to look at: those that are named, else all that are there. */
@@ -30,6 +31,17 @@ export async function nodesToChange(
     if (!isThere(node) && concerns(node)) client.terminal.note(`${plain(node.name)} is offline; it is left out.`)
   }
   return nodes
+}
+
+/** As above, for commands that may be given without either: where there is only one node, it is meant. */
+export async function nodesOrTheOne(client: Client, given: Given, command: string): Promise<NodeView[]> {
+  const mistake = (what: string): AppError => new AppError('usage', `flotilla ${command}: ${what}.`)
+  const [isNamed, isAll] = [given.lists.has('node'), given.own.has('all')]
+  if (isNamed && isAll) throw mistake('give --node or --all, not both')
+  const nodes = await nodesToChange(client, given)
+  if (nodes.length === 1 || isNamed || isAll) return nodes
+  const names = few(nodes.map(({ name }) => plain(name)))
+  throw mistake(`--node or --all is needed, for there are ${nodes.length} nodes: ${names}`)
 }
 
 function pick(names: readonly string[], all: readonly NodeView[]): NodeView[] {

@@ -1,13 +1,15 @@
 import type { ProgressMessage } from '../api/bus/messages.ts'
+import { plain } from './text-width.ts'
 import { formatBytes } from '../core/lib/bytes.ts'
 
-/** `43 % of 4.1 GiB, 52 MB/s`, with what is not known left out. */
-export function progressText({ done_bytes: done, total_bytes: total, bytes_per_s: rate }: ProgressMessage): string {
+/** `43 % of 4.1 GiB, 52 MB/s`, with what is not known left out; what a command says, when there are no bytes to count. */
+export function progressText(progress: ProgressMessage): string {
+  const { file, done_bytes: done, total_bytes: total, bytes_per_s: rate } = progress
   const far = total
     ? `${percent(done, total)} % of ${formatBytes(total)}`
     : done > 0
       ? `${formatBytes(done)} so far`
-      : ''
+      : plain(file ?? '')
   return [far, rate ? rateText(rate) : ''].filter((text) => text !== '').join(', ')
 }
 

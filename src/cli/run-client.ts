@@ -3,14 +3,17 @@ import { systemClock, type Clock } from '../platform/clock.ts'
 import { adminClient } from './admin-client.ts'
 import type { Act } from './client.ts'
 import { findCluster } from './cluster.ts'
+import { dashboard } from './dashboard/dashboard.ts'
 import { engineActs } from './engines/acts.ts'
 import { shellWord } from './format.ts'
 import { keyActs } from './keys/acts.ts'
 import { logs } from './logs/logs.ts'
 import { modelActs } from './models/acts.ts'
+import { inspect } from './models/inspect/inspect.ts'
 import { nodeActs } from './nodes/acts.ts'
 import type { Invocation } from './parse-arguments.ts'
 import { apply, exportDocument, plan, whatIf } from './plan/acts.ts'
+import { runModel } from './run/run.ts'
 import { ruleActs } from './rules/acts.ts'
 import { status } from './status/status.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
@@ -28,9 +31,11 @@ const acts: Record<string, Record<string, Act>> = {
   export: { '': exportDocument },
   whatif: { '': whatIf },
   status: { '': status },
+  dashboard: { '': dashboard },
   engines: engineActs,
   logs: { '': logs },
   why: { '': why },
+  run: { '': runModel },
   token: tokenActs,
   keys: keyActs,
 }
@@ -43,8 +48,11 @@ export async function runClient(
   clock: Clock = systemClock,
 ): Promise<number> {
   const { command, subcommand, flags } = invocation
-  // The one that reads a file and needs no cluster to run.
+  // These read files, and need no cluster to run.
   if (command.name === 'token' && subcommand?.name === 'show') return showToken(config, terminal)
+  if (command.name === 'models' && subcommand?.name === 'inspect') {
+    return inspect({ wanted: invocation.values[0]!, config, terminal, clock })
+  }
   const act = acts[command.name]?.[subcommand?.name ?? '']
   if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name ?? ''} is declared and not written`)
   const cluster = findCluster(config)

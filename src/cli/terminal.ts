@@ -1,3 +1,4 @@
+import { AppError } from '../platform/errors.ts'
 import { untilSignal } from '../platform/signals.ts'
 
 /** Where a command speaks to a person or a pipe. */
@@ -6,6 +7,8 @@ export interface Terminal {
   colour: boolean
   /** Somebody is there to answer questions. */
   interactive: boolean
+  /** What is printed goes to a screen, not into a file or a pipe. */
+  screen: boolean
   /** What was asked for, to stdout. */
   print(text: string): void
   /** Resolves when a slow reader has taken what was printed; nothing when it has. Where it is missing nobody is slow. */
@@ -15,6 +18,14 @@ export interface Terminal {
   /** A line that takes the place of the last one, or nothing; elsewhere than on a terminal every line stays. */
   live(text: string): void
   ask(question: string): Promise<string>
+  /** Text to stdout as it comes, without the end of a line. */
+  write(text: string): void
+  /** One line that a person types, with earlier ones to go back to; `undefined` when there are no more (Ctrl-D). */
+  readLine(prompt: string, earlier: readonly string[]): Promise<string | undefined>
+  /** What was piped in, up to so many bytes; undefined when a person sits there. */
+  readInput(mostBytes: number): Promise<string | undefined>
+  /** Calls back at each Ctrl-C until it is undone. */
+  onInterrupt(act: () => void): () => void
   /** Aborted by Ctrl-C. Until this is called, Ctrl-C ends the program as always. */
   interrupted(): AbortSignal
 }
@@ -27,6 +38,7 @@ export function processTerminal(): Terminal {
     columns: stdout.columns || 80,
     colour: stdout.isTTY && !env['NO_COLOR'],
     interactive: stdin.isTTY && stderr.isTTY,
+    screen: stdout.isTTY,
     print: (text) => void stdout.write(`${text}\n`),
     taken: () => (stdout.writableNeedDrain ? new Promise((resolve) => stdout.once('drain', resolve)) : undefined),
     note: (text) => void stderr.write(`${text}\n`),
@@ -44,10 +56,69 @@ export function processTerminal(): Terminal {
       lines.close()
       return answer ?? ''
     },
+    write: (text) => void stdout.write(text),
+    readLine: (prompt, earlier) => readLine(prompt, earlier),
+    readInput: (mostBytes) => readInput(mostBytes),
+    onInterrupt(act) {
+      process.on('SIGINT', act)
+      return () => void process.off('SIGINT', act)
+    },
     interrupted() {
       const controller = new AbortController()
       void untilSignal().then(() => controller.abort())
       return controller.signal
     },
   }
+}
+
+/** Lines that come sooner after one another than anybody types were pasted, and belong together. */
+const PASTED_WITHIN_MS = 15
+
+/**
+ * The terminal is ours only while a line is typed: in between it is as it was, so that Ctrl-C reaches the program. Ctrl-C
+ * at the prompt throws away what was typed.
+ */
+async function readLine(prompt: string, earlier: readonly string[]): Promise<string | undefined> {
+  const { createInterface } = await import('node:readline')
+  const { stdin, stdout } = process
+  return new Promise((resolve) => {
+    // Readline has the latest first.
+    const lines = createInterface({ input: stdin, output: stdout, prompt, history: earlier.toReversed() })
+    const typed: string[] = []
+    let timer: NodeJS.Timeout | undefined
+    lines.on('line', (line) => {
+      typed.push(line)
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        // The last line of what was pasted may have no end.
+        if (lines.line !== '') typed.push(lines.line)
+        lines.close()
+      }, PASTED_WITHIN_MS)
+    })
+    lines.on('SIGINT', () => {
+      typed.splice(0, typed.length, '')
+      stdout.write('^C\n')
+      lines.close()
+    })
+    lines.once('close', () => {
+      clearTimeout(timer)
+      // After Ctrl-D the cursor is still behind the prompt.
+      if (typed.length === 0) stdout.write('\n')
+      resolve(typed.length === 0 ? undefined : typed.join('\n'))
+    })
+    lines.prompt()
+  })
+}
+
+async function readInput(mostBytes: number): Promise<string | undefined> {
+  const { stdin } = process
+  if (stdin.isTTY) return undefined
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > mostBytes) throw new AppError('usage', `More than ${mostBytes} bytes were piped in; that is too long.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

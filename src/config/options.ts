@@ -198,6 +198,13 @@ export const options = {
     value: 'n',
     help: 'Slots: how many replicas of one model this machine may run',
     default: () => '1',
+    defaultIn: { up: '2' },
+  },
+  first_model: {
+    type: oneOf(['skipper', 'sim', 'none']),
+    value: 'skipper|sim|none',
+    help: 'What a cluster with nothing in it begins with: a very small language model that knows Flotilla, a simulated one, or nothing',
+    default: () => 'skipper',
   },
   node_type: {
     type: oneOf(['backend', 'agent']),
@@ -240,6 +247,12 @@ export const options = {
     type: text,
     value: 'folder',
     help: 'Folder with engine profiles of your own, as YAML; by default engine-profiles in the data folder',
+    default: () => undefined,
+  },
+  models_dir: {
+    type: text,
+    value: 'folder',
+    help: 'Serve a folder of GGUF files: each is a model named after its file and comes and goes with it. frontend: sources are there, too',
     default: () => undefined,
   },
   models_quota: {

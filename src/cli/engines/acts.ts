@@ -5,7 +5,7 @@ import { show, viewOf, type Act, type Client } from '../client.ts'
 import { confirm } from '../confirm.ts'
 import { findNamed } from '../find-one.ts'
 import { few } from '../format.ts'
-import { nodesToChange, nodesToRead } from '../node-scope.ts'
+import { nodesOrTheOne, nodesToChange, nodesToRead } from '../node-scope.ts'
 import { plain } from '../text-width.ts'
 import { installInput } from './install-input.ts'
 import { renderEngines } from './list.ts'
@@ -36,7 +36,7 @@ const install =
   (kind: 'install' | 'upgrade'): Act =>
   async (client, given) => {
     const input = installInput(`engines ${kind}`, given.values[0]!, given)
-    const nodes = await nodesToChange(client, given)
+    const nodes = await nodesOrTheOne(client, given, `engines ${kind}`)
     const engine = findEngine(input.engine, answered(client, await listAt(client, nodes)))
     const route = kind === 'install' ? 'installBackend' : 'upgradeBackend'
     const begin = ({ id }: NodeView): Promise<BackendView> => client.api.call(route, { id }, { ...input, engine })

@@ -6,7 +6,6 @@ const noWait: Flag = { help: 'Do not wait for the end of it' }
 
 const install = {
   arguments: [engine],
-  oneOf: ['node', 'all'],
   flags: {
     node: nodeFlag,
     all: allFlag,
@@ -48,9 +47,11 @@ export const enginesCommand: Command = {
       summary: 'Install an engine',
       about:
         'Installs what the profile of the engine says, an archive, or what a command of yours installs on the node. ' +
+        'The only node there is need not be named. llama-server is built from source, in minutes. ' +
         'Waits for the end of it; Ctrl-C stops the waiting only.',
       ...install,
       examples: [
+        'flotilla engines install llama-server',
         'flotilla engines install llama-server --all \\\n    --archive https://host/llama.tar.gz --sha256 9f86d0…',
         'flotilla engines install vllm --node gpu-1 -- pip install vllm',
       ],

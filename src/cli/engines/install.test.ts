@@ -90,9 +90,32 @@ describe('flotilla engines install', () => {
     ])
   })
 
+  test('the only node need not be named; of several one must be', async () => {
+    const done = { ...vllm, operation: operation({ state: 'done' }) }
+    const answers = { [post(G1, 'install')]: done, 'GET /api/nodes': [nodes[0]] }
+    expect((await run(['install', 'vllm'], answers)).changes).toEqual([[post(G1, 'install'), { engine: 'vllm' }]])
+    expect(await run(['install', 'vllm'])).toMatchObject({
+      code: 2,
+      changes: [],
+      stderr: 'flotilla engines install: --node or --all is needed, for there are 2 nodes: gpu-1, gpu-2.\n',
+    })
+  })
+
+  test('what a command that installs says is told as it is', async () => {
+    const says = (file: string) => operation({ progress: { ...progress(0), file, done_bytes: 0, total_bytes: null } })
+    const { stderr } = await run(['install', 'vllm', '--node', 'gpu-1'], {
+      [list(G1)]: inTurn(
+        [vllm],
+        [{ ...vllm, operation: says('compiling: 7 %') }],
+        [{ ...vllm, operation: operation({ state: 'done' }) }],
+      ),
+      [post(G1, 'install')]: { ...vllm, operation: operation() },
+    })
+    expect(stderr).toContain('gpu-1: install vllm compiling: 7 %\n')
+  })
+
   test.each([
     [['install'], 'flotilla engines install: which engine?'],
-    [['install', 'vllm'], 'flotilla engines install: --node or --all is needed. See flotilla engines install --help.'],
     [['install', 'vllm', '--all', '--node', 'gpu-1'], 'flotilla engines install: give --node or --all, not both.'],
     [
       ['install', 'vllm', '--all', '--archive', 'https://x/y.zip'],

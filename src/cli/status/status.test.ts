@@ -33,7 +33,9 @@ const aModel = (fields: Partial<Model> = {}): Model => ({
 const aProblem = (fields: Partial<Problem> = {}): Problem => ({
   kind: 'rule',
   severity: 'error',
+  node_id: null,
   node_name: null,
+  key: null,
   model_name: 'big',
   text: '0 of 1 replicas serve: thor needs 40.0 GiB on gpu 0, 3.1 GiB are free.',
   advice: 'add a node with 40.0 GiB of free VRAM',
