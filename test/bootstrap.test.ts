@@ -122,6 +122,39 @@ test('two at once: one installs while the other waits and says so', async () => 
   expect(stderr.match(/Installed in/g)).toHaveLength(1)
 })
 
+test('the dashboard is built before a frontend starts, and only then', async () => {
+  const root = aRepository()
+  writeDashboard(root, `fs.writeFileSync('ui/dist/index.html', ''); writeStamp(process.cwd(), [])`)
+  const other = await bootstrap(root, ['src/main.ts', 'status'])
+  expect(other.stderr).not.toContain('dashboard')
+  expect(fs.existsSync(path.join(root, 'ui/dist/index.html'))).toBe(false)
+  const first = await bootstrap(root, ['src/main.ts', 'up'])
+  expect(first).toMatchObject({ code: 0, stdout: 'said ["up"]\n' })
+  expect(first.stderr).toMatch(/^Building the dashboard \(first run\)…\nBuilt in \d+ s\.\n$/)
+  expect((await bootstrap(root, ['src/main.ts', 'frontend'])).stderr).toBe('')
+  fs.writeFileSync(path.join(root, 'ui/page.tsx'), 'changed')
+  expect((await bootstrap(root, ['src/main.ts', 'up', '--help'])).stderr).toBe('')
+  expect((await bootstrap(root, ['src/main.ts', 'frontend'])).stderr).toContain('(its sources have changed)')
+})
+
+test('a dashboard that cannot be built keeps nothing from starting', async () => {
+  const root = aRepository()
+  writeDashboard(root, `console.error('page.tsx is broken'); process.exitCode = 1`)
+  const { code, stdout, stderr } = await bootstrap(root, ['src/main.ts', 'up'])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'said ["up"]\n' })
+  expect(stderr).toContain('page.tsx is broken\nThe dashboard was not built (exit code 1). Going on without it; ')
+})
+
+/** A dashboard of one file, and a script that builds it so. */
+function writeDashboard(root: string, build: string): void {
+  const imports = "import fs from 'node:fs'\nimport { writeStamp } from './lib/dashboard-stamp.js'\n"
+  fs.mkdirSync(path.join(root, 'ui/dist'), { recursive: true })
+  fs.mkdirSync(path.join(root, 'src'))
+  fs.writeFileSync(path.join(root, 'ui/page.tsx'), '')
+  fs.writeFileSync(path.join(root, 'scripts/build-ui.ts'), imports + build)
+  fs.copyFileSync(path.join(root, 'say.ts'), path.join(root, 'src/main.ts'))
+}
+
 /** A repository with our bootstrap, no dependencies, and a script that says its arguments. */
 function aRepository(): string {
   const root = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'flotilla-bootstrap-'))

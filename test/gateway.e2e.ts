@@ -152,13 +152,18 @@ test('flotilla why tells how a request was routed', async () => {
   const cluster = await Cluster.start('--auto-approve')
   await cluster.members('a', 'b')
   await cluster.model('m', 2)
-  const response = await cluster.chat('m')
-  await response.text()
-  expect(response.headers.get('x-flotilla-node')).toBeNull()
-  expect(response.headers.get('x-flotilla-replica')).toBeNull()
-  const id = response.headers.get('x-request-id')!
+  let id = ''
   const why = (...args: string[]) => runFlotilla(['why', id, '--data', cluster.frontend.data, ...args])
-  await until(async () => (await why()).code === 0)
+  // Until the gateway, too, has heard of both replicas.
+  await until(async () => {
+    const response = await cluster.chat('m')
+    await response.text()
+    expect(response.headers.get('x-flotilla-node')).toBeNull()
+    expect(response.headers.get('x-flotilla-replica')).toBeNull()
+    id = response.headers.get('x-request-id')!
+    const { code, stdout } = await why('--json')
+    return code === 0 && (JSON.parse(stdout) as { candidate_count: number }).candidate_count === 2
+  })
   const { stdout } = await why()
   expect(stdout).toContain(`Request ${id}`)
   expect(stdout).toMatch(/Model +m\n/)

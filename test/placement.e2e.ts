@@ -89,7 +89,7 @@ describe('one node and a rule that asks for two replicas', () => {
   })
 
   test('with one slot there is one process, a reason for it, and no attempt at a second', async () => {
-    const cluster = await aMachine([])
+    const cluster = await aMachine(['--max-replicas-per-model', '1'])
     await addModel(cluster, 'm')
     await wantTwo(cluster)
     await until(async () => (await cluster.ready('m')).length === 1)

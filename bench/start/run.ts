@@ -34,7 +34,18 @@ print()
 async function measureFlotilla(): Promise<Sample> {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-bench-'))
   const ready = join(folder, 'ready.json')
-  const up = ['src/main.ts', 'up', '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--ready-file', ready]
+  const up = [
+    'src/main.ts',
+    'up',
+    '--first-model',
+    'sim',
+    '--data',
+    join(folder, 'data'),
+    '--listen',
+    '127.0.0.1:0',
+    '--ready-file',
+    ready,
+  ]
   const startedMs = performance.now()
   const child = spawn(process.execPath, [...startFlags(), 'scripts/bootstrap.js', ...up], {
     cwd: root,

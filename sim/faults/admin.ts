@@ -54,7 +54,7 @@ export function changeModel(cluster: Cluster, modelNames: readonly string[]): vo
     const times = { createdMs: store.models.get(name)?.createdMs ?? queue.nowMs, updatedMs: queue.nowMs }
     const revision = `v${counts.changes}`
     const meaning = drawMeaning(random)
-    store.models.set(name, { name, source: null, revision, ...meaning, ...times })
+    store.models.set(name, { name, source: null, revision, origin: 'api', ...meaning, ...times })
     return `model ${name}: revision ${revision}, ${meaning.engine} ${JSON.stringify(meaning.memory ?? meaning.options)}`
   })
 }

@@ -7,6 +7,7 @@ import { formatAddress } from '../platform/address.ts'
 import { sendJson, startHttpServer, type Handler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
 import { openDatabase } from '../store/database.ts'
+import { listReplicas } from '../store/replicas.ts'
 import { anApplicant, ControlScene, type Applicant } from './control-scene.ts'
 import { tempFolder } from './temp-folder.ts'
 
@@ -24,6 +25,8 @@ export interface Stage {
   loki: Applicant
   tokenId: string
   keyId: string
+  /** Of the replica. */
+  replicaId: string
 }
 
 /** For a test that changes something. */
@@ -82,6 +85,7 @@ async function setStage(folder: string): Promise<SetStage> {
   await scene.admin('PUT', `/api/nodes/${thor.nodeId}/labels`, { tier: 'gold' })
   const { body } = await scene.admin<TokenView>('POST', '/api/tokens', { name: 'extra' })
   const key = await scene.admin<KeyCreated>('POST', '/api/keys', { name: 'app' })
-  const ids = { tokenId: body.id, keyId: key.body.id }
+  const [replica] = await listReplicas(db)
+  const ids = { tokenId: body.id, keyId: key.body.id, replicaId: replica!.id }
   return { scene, dataPort, models, thor, loki, ...ids, endDataPort: () => server.dispose(0) }
 }

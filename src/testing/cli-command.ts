@@ -47,10 +47,15 @@ function ears(said: Said): Terminal {
     columns: 80,
     colour: false,
     interactive: false,
+    screen: false,
     print: (text) => void (said.stdout += `${text}\n`),
     note: (text) => void (said.stderr += `${text}\n`),
     live: (text) => void (said.stderr += text === '' ? '' : `${text}\n`),
     ask: () => Promise.reject(new Error('nobody was expected to be asked')),
+    write: (text) => void (said.stdout += text),
+    readLine: async () => undefined,
+    readInput: async () => '',
+    onInterrupt: () => () => {},
     interrupted: () => new AbortController().signal,
   }
 }

@@ -14,6 +14,7 @@ export function aModelView(fields: Partial<ModelView> = {}): ModelView {
     options: {},
     memory: null,
     anti_affinity: null,
+    origin: 'api',
     revision: 'r1',
     created_at: nowMs - 3 * 86_400_000 - 60_000,
     updated_at: nowMs - 2 * 3_600_000 - 60_000,

@@ -50,10 +50,16 @@ export class Cluster {
   }
 
   async model(name: string, replicas: number, options: object = { ttft_ms: 0, tokens_per_s: 0 }): Promise<void> {
-    await this.ask('POST', '/api/models', { name, engine: 'sim', options })
-    await this.ask('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: replicas })
-    await until(async () => (await this.ready(name)).length === replicas)
+    await this.keep(name, replicas, {}, options)
     await until(() => this.answers(name))
+  }
+
+  /** A simulated model with a rule for nodes that have these labels; resolves when its replicas are ready. */
+  async keep(name: string, replicas: number, nodeSelector: Record<string, string>, options: object): Promise<void> {
+    await this.ask('POST', '/api/models', { name, engine: 'sim', options })
+    const rule = { model_name: name, min_replicas: replicas, node_selector: nodeSelector }
+    await this.ask('POST', '/api/nodes/scheduling', rule)
+    await until(async () => (await this.ready(name)).length === replicas)
   }
 
   async ask<T>(method: string, path: string, body?: unknown): Promise<T> {

@@ -8,9 +8,12 @@ import { toModel } from '../control/api/models.ts'
 import { ensureDefaultToken } from '../control/api/tokens.ts'
 import { startEventFeed, type EventFeed } from '../control/event-feed.ts'
 import { controlEvents } from '../control/events.ts'
+import type { Heard } from '../control/live/picture.ts'
+import { startLiveFeed, type LiveFeed } from '../control/live/live-feed.ts'
 import { takeHeartbeats, type HeartbeatOutcome } from '../control/heartbeats.ts'
 import type { KeptWorld } from '../control/kept-world.ts'
 import { OwnWrites } from '../control/own-writes.ts'
+import { Traffic } from '../control/traffic.ts'
 import { reconcileOnce, type TurnContext, type TurnOutcome } from '../control/turn.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { formatAddress } from '../platform/address.ts'
@@ -81,7 +84,8 @@ export class ControlScene {
   }
 
   static async start(db: Database, options: Partial<AdminDeps> = {}): Promise<ControlScene> {
-    const feed = startEventFeed({ db, clock: systemClock, log: silentLogger })
+    const live = startLiveFeed({ db, clock: systemClock, log: silentLogger, placement: 'spread', heard: nothingHeard })
+    const feed = startEventFeed({ db, clock: systemClock, log: silentLogger, onWake: () => live.wake() })
     const asked: Asked = {
       approved: [],
       removed: [],
@@ -91,7 +95,7 @@ export class ControlScene {
     }
     const worker = new ScriptedWorker()
     const ending = new AbortController()
-    const deps = { ...depsFor(db, feed, asked, worker, ending.signal), ...options }
+    const deps = { ...depsFor(db, { feed, live }, asked, worker, ending.signal), ...options }
     await ensureDefaultToken(db, JOIN_TOKEN)
     const server = await startHttpServer({
       listen: { host: '127.0.0.1', port: 0 },
@@ -104,6 +108,7 @@ export class ControlScene {
     return new ControlScene({ db, url, feed, lease: await lead(db, 'me'), deps, asked, worker }, async () => {
       ending.abort()
       await feed.dispose()
+      await live.dispose()
       await server.dispose(0)
     })
   }
@@ -208,6 +213,13 @@ export class ControlScene {
   }
 }
 
+/** No gateway says anything. */
+const nothingHeard: Heard = {
+  inFlightOf: ({ inFlight }) => inFlight,
+  waitingFor: () => 0,
+  traffic: () => new Traffic(systemClock).view(),
+}
+
 interface Asked {
   approved: string[]
   removed: string[]
@@ -218,18 +230,20 @@ interface Asked {
 
 function depsFor(
   db: Database,
-  events: EventFeed,
+  { feed, live }: { feed: EventFeed; live: LiveFeed },
   asked: Asked,
   worker: ScriptedWorker,
   ending: AbortSignal,
 ): AdminDeps {
   return {
     db,
-    events,
+    events: feed,
+    live,
     log: silentLogger,
     clock: systemClock,
     ending,
     modelsFolder: '/nowhere',
+    hub: { endpoint: 'http://127.0.0.1:9', token: undefined },
     placement: 'spread',
     adminKey: ADMIN_KEY,
     clusterSecret: 'secret',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { atEnd } from './at-end.ts'
 import { tempFolder } from './temp-folder.ts'
 import { isAlive, until } from './until.ts'
 
@@ -55,11 +55,14 @@ export interface StartOptions {
   /** The same again after a restart; otherwise any free port. */
   listen?: string
   env?: Record<string, string>
+  /** Something has to be installed first. */
+  withinMs?: number
 }
 
 /** Starts `flotilla up` on free ports and waits until it serves. */
 export function startUp(options: StartOptions = {}): Promise<Flotilla> {
-  return startServing('up', options)
+  // What a user gets by default needs an engine of 85 MB: tests that want it say so with a flag, which wins.
+  return startServing('up', { ...options, env: { FLOTILLA_FIRST_MODEL: 'sim', ...options.env } })
 }
 
 /** Starts `flotilla frontend` on free ports and waits until it serves. */
@@ -84,7 +87,7 @@ async function startServing(command: 'up' | 'frontend' | 'gateway', options: Sta
   await until(() => {
     if (ended) throw new Error(`flotilla ended with ${ended.code}: ${ended.stderr}`)
     return existsSync(readyFile) && program.stdout().includes('Ctrl-C')
-  }).catch((error: Error) => {
+  }, options.withinMs).catch((error: Error) => {
     throw new Error(`${error.message}\n${program.stderr()}`, { cause: error })
   })
   const { url, bus, pid } = JSON.parse(readFileSync(readyFile, 'utf8')) as { url: string; bus: string; pid: number }
@@ -182,7 +185,7 @@ function start(args: string[], env: Record<string, string>): Program {
     child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text))
   }
   const ended = once(child, 'close').then(([code, signal]): Ended => ({ code, signal, ...output }))
-  onTestFinished(async () => {
+  atEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
     await ended
     // A worker that was killed leaves its engines to the next one; after the test there is none.

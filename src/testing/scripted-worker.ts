@@ -46,6 +46,7 @@ const polite: Script = {
   engineInstall: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'install', id) }),
   engineUpgrade: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'upgrade', id) }),
   engineDelete: ({ engine, command_id: id }) => ({ engine: underWay(engine, 'delete', id) }),
+  modelPull: ({ pull_id: id }) => ({ id, state: 'running', progress: null, error: null, bytes: null }),
   modelDelete: () => ({ files: 2, freed_bytes: 1000 }),
   nodeShutdown: () => ({}),
   why({ request_id: id }) {

@@ -92,6 +92,7 @@ export async function aWorker(options: SceneOptions = {}): Promise<WorkerScene> 
     log: silentLogger,
     life,
     onChange,
+    gpuVendor: () => null,
   })
   const { supervisor } = replicas
   const end = async (): Promise<void> => {
