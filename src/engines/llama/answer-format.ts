@@ -1,5 +1,5 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject } from '../shared/fields.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject } from '../lib/fields.ts'
 
 /** What an answer must be. */
 export type AnswerFormat = { kind: 'text' } | { kind: 'json' } | { kind: 'schema'; schema: object }

@@ -1,4 +1,4 @@
-import { badRequest } from '../shared/api-error.ts'
+import { badRequest } from '../lib/api-error.ts'
 import type { LlamaLibrary, LlamaModel } from './library.ts'
 import type { ChatRequest } from './requests.ts'
 

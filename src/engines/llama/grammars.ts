@@ -1,4 +1,4 @@
-import { badRequest } from '../shared/api-error.ts'
+import { badRequest } from '../lib/api-error.ts'
 import type { AnswerFormat } from './answer-format.ts'
 import type { Llama, LlamaGrammar } from './library.ts'
 

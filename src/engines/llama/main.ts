@@ -2,9 +2,9 @@
  * The engine `llama` as a process: llama.cpp, by the library node-llama-cpp, behind an OpenAI-style HTTP API. It listens
  * at once and says how far loading is; what keeps a model from being loaded is one line on stderr and exit code 1.
  */
-import { UsageError } from '../shared/flags.ts'
-import { exitWithParent, say, stopOnSignals } from '../shared/process.ts'
-import { createEngineServer, routeOf } from '../shared/server.ts'
+import { UsageError } from '../lib/flags.ts'
+import { exitWithParent, say, stopOnSignals } from '../lib/process.ts'
+import { createEngineServer, routeOf } from '../lib/server.ts'
 import { LlamaEngine } from './engine.ts'
 import { importLibrary } from './library.ts'
 import { checkFile, LoadError, loadError } from './load-error.ts'

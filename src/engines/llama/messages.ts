@@ -1,6 +1,6 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject } from '../shared/fields.ts'
-import { toMessage } from '../shared/messages.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject } from '../lib/fields.ts'
+import { toMessage } from '../lib/messages.ts'
 
 /** A message as chat templates read it: its content is a text, the arguments of its tool calls are values. */
 export interface ChatMessage {

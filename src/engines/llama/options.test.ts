@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UsageError } from '../shared/flags.ts'
+import { UsageError } from '../lib/flags.ts'
 import { help, parseOptions } from './options.ts'
 import { chooseThreads } from './threads.ts'
 

@@ -1,4 +1,4 @@
-import { numberOf, readFlags, UsageError, type NumberFlag } from '../shared/flags.ts'
+import { numberOf, readFlags, UsageError, type NumberFlag } from '../lib/flags.ts'
 
 export interface LlamaEngineOptions {
   port: number

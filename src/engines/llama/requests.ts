@@ -1,5 +1,5 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject, toBoolean, toInputs, toInteger, toNumber, toObject, toStop, type Body } from '../shared/fields.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject, toBoolean, toInputs, toInteger, toNumber, toObject, toStop, type Body } from '../lib/fields.ts'
 import { readMessages, type ChatMessage } from './messages.ts'
 import { readFormat, type AnswerFormat } from './answer-format.ts'
 import { readTools, type ToolUse } from './tools.ts'

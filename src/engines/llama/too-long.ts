@@ -1,4 +1,4 @@
-import { badRequest, type ApiError } from '../shared/api-error.ts'
+import { badRequest, type ApiError } from '../lib/api-error.ts'
 
 /** In OpenAI's words, which clients look for. */
 export function tooLong(contextTokens: number, promptTokens: number, param: string): ApiError {

@@ -1,4 +1,4 @@
-import { isObject } from '../shared/fields.ts'
+import { isObject } from '../lib/fields.ts'
 
 export interface ToolCall {
   name: string

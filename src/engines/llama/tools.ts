@@ -1,5 +1,5 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject, type Body } from '../shared/fields.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject, type Body } from '../lib/fields.ts'
 import { toGrammarSchema } from './answer-format.ts'
 
 /** The functions that an answer may call. */

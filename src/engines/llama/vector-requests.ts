@@ -1,5 +1,5 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject, toBoolean, toInputs, toInteger, toObject } from '../shared/fields.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject, toBoolean, toInputs, toInteger, toObject } from '../lib/fields.ts'
 
 export interface EmbeddingRequest {
   inputs: (string | number[])[]

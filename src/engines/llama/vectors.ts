@@ -1,4 +1,4 @@
-import { ApiError, badRequest } from '../shared/api-error.ts'
+import { ApiError, badRequest } from '../lib/api-error.ts'
 import type { Batcher } from './batcher.ts'
 import type { EmbeddingContext, EmbeddingOptions, LlamaModel, Token } from './library.ts'
 import { tooLong } from './too-long.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toBase64 } from '../shared/embedding-list.ts'
+import { toBase64 } from '../lib/embedding-list.ts'
 import { embed } from './embedding.ts'
 
 function likeness(a: Float32Array, b: Float32Array): number {

@@ -5,9 +5,9 @@
  * loads the TypeScript stripper: 80 MB, 110 ms. The small young generation saves 20 MB under load. Other V8 flags do not
  * pay: --optimize-for-size voids Node's own code cache (100 ms), --lite-mode cannot strip types.
  */
-import { flushCompileCache } from '../shared/builtins.ts'
-import { UsageError } from '../shared/flags.ts'
-import { exitWithParent, say, stopOnSignals } from '../shared/process.ts'
+import { flushCompileCache } from '../lib/builtins.ts'
+import { UsageError } from '../lib/flags.ts'
+import { exitWithParent, say, stopOnSignals } from '../lib/process.ts'
 import { steadyClock } from './clock.ts'
 import { Engine } from './engine.ts'
 import { Loading } from './loading.ts'

@@ -1,4 +1,4 @@
-import { numberOf, readFlags, UsageError, type NumberFlag } from '../shared/flags.ts'
+import { numberOf, readFlags, UsageError, type NumberFlag } from '../lib/flags.ts'
 import { parseFault, type Fault } from './faults.ts'
 import { defaultTiming, type Timing } from './timing.ts'
 

@@ -1,6 +1,6 @@
-import { badRequest } from '../shared/api-error.ts'
-import { isObject, toBoolean, toInputs, toInteger, toObject, toStop, type Body } from '../shared/fields.ts'
-import { toMessage } from '../shared/messages.ts'
+import { badRequest } from '../lib/api-error.ts'
+import { isObject, toBoolean, toInputs, toInteger, toObject, toStop, type Body } from '../lib/fields.ts'
+import { toMessage } from '../lib/messages.ts'
 import { DEFAULT_DIMENSIONS, MOST_DIMENSIONS } from './embedding.ts'
 
 /** What a chat or text completion asks for, after checking; names as in OpenAI's API. */

@@ -1,4 +1,4 @@
-import { createEngineServer, routeOf, type Call, type EngineServer } from '../shared/server.ts'
+import { createEngineServer, routeOf, type Call, type EngineServer } from '../lib/server.ts'
 import { routesOf, type Route, type RouteDeps } from './routes.ts'
 
 export function createSimServer(deps: RouteDeps): EngineServer {

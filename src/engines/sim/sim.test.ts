@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { MOST_BODY_BYTES } from '../shared/body.ts'
+import { MOST_BODY_BYTES } from '../lib/body.ts'
 import { endlessly, instantly, startSim } from './testing/start-sim.ts'
 import { eventually, get, post, readEvents, stateOf, streamOf } from './testing/sim-client.ts'
 

@@ -2,7 +2,7 @@
  * Installs the library of the engine `llama` into the folder that the worker names, with one line on stdout for each step;
  * what goes wrong is one line on stderr and exit code 1.
  */
-import { say } from '../../shared/process.ts'
+import { say } from '../../lib/process.ts'
 import { installLibrary } from './install-library.ts'
 import { InstallError } from './run-npm.ts'
 
