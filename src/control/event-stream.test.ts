@@ -1,32 +1,8 @@
-import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
 import type { EventView } from '../api/admin/schemas.ts'
+import { FakeResponse } from '../testing/fake-response.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
 import { EventStream } from './event-stream.ts'
-
-/** As much of a response as a stream uses; a reader that does not read lets everything pile up. */
-class FakeResponse extends EventEmitter {
-  text = ''
-  reads = true
-  destroyed = false
-  writableEnded = false
-  writableLength = 0
-  get writableNeedDrain(): boolean {
-    return this.writableLength > 0
-  }
-  writeHead(): void {}
-  write(text: string): void {
-    this.text += text
-    if (!this.reads) this.writableLength += text.length
-  }
-  end(): void {
-    this.writableEnded = true
-  }
-  destroy(): void {
-    this.destroyed = true
-    this.emit('close')
-  }
-}
 
 function aStream(lastId = 0) {
   const response = new FakeResponse()

@@ -1,43 +1,15 @@
-import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../../platform/log.ts'
 import { openDatabase } from '../../store/database.ts'
 import { toModel } from '../api/models.ts'
 import { saveModel } from '../../store/models.ts'
+import { FakeResponse } from '../../testing/fake-response.ts'
 import { tempFolder } from '../../testing/temp-folder.ts'
 import { until } from '../../testing/until.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { Traffic } from '../traffic.ts'
 import { startLiveFeed } from './live-feed.ts'
-
-/** As much of a response as a stream uses; a reader that does not read lets everything pile up. */
-class FakeResponse extends EventEmitter {
-  text = ''
-  reads = true
-  destroyed = false
-  writableEnded = false
-  writableLength = 0
-  get writableNeedDrain(): boolean {
-    return this.writableLength > 0
-  }
-  writeHead(): void {}
-  write(text: string): void {
-    this.text += text
-    if (!this.reads) this.writableLength += text.length
-  }
-  end(): void {
-    this.writableEnded = true
-    this.emit('close')
-  }
-  destroy(): void {
-    this.destroyed = true
-    this.emit('close')
-  }
-  messages(): number {
-    return this.text.match(/^data: /gm)?.length ?? 0
-  }
-}
 
 async function aFeed() {
   const db = await openDatabase({ file: join(tempFolder(), 'flotilla.db') })

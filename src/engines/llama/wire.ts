@@ -1,3 +1,4 @@
+import { randomId, usageOf } from '../lib/wire-parts.ts'
 import type { Tally } from './generate.ts'
 import type { TokenProbability } from './probabilities.ts'
 import type { ToolCall } from './tool-calls.ts'
@@ -124,18 +125,4 @@ function textLogprobs(tokens: readonly TokenProbability[], from: number): object
 
 function toCall({ name, arguments: given }: ToolCall): object {
   return { id: `call_${randomId()}`, type: 'function', function: { name, arguments: given } }
-}
-
-function usageOf({ promptTokens, completionTokens, cachedTokens }: Tally): object {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-  }
-}
-
-/** Unlike the text, ids are meant to differ between requests and replicas. */
-function randomId(): string {
-  return Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2)
 }

@@ -1,3 +1,4 @@
+import { randomId, usageOf } from '../lib/wire-parts.ts'
 import type { Tally } from './engine.ts'
 
 /** Answers in OpenAI's shapes. The texts that stay the same for each token of a stream are made once. */
@@ -66,17 +67,3 @@ function event(body: object): string {
 
 /** Stands for the text of a token while the text around it is made. No argument of a process can contain it. */
 const MARK = '\u0000token\u0000'
-
-function usageOf({ promptTokens, completionTokens, cachedTokens }: Tally): object {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-  }
-}
-
-/** Unlike the text, ids are meant to differ between requests and replicas. */
-function randomId(): string {
-  return Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2)
-}

@@ -3,14 +3,13 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { useChange } from '../../api/use-change.ts'
 import { useModels } from '../../live/use-live.ts'
 import { Button } from '../../parts/button.tsx'
-import { CopyBlock } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { Notice } from '../../parts/notice.tsx'
 import { Segmented } from '../../parts/segmented.tsx'
 import style from './access.module.css'
 import { LifetimeField } from './lifetime-field.tsx'
 import { expiryOf, modelsOf, type Lifetime } from './lifetimes.ts'
+import { ShownOnce } from './shown-once.tsx'
 
 const BLANK = { name: '', scope: 'inference' as 'inference' | 'admin', models: '', lifetime: '2592000' as Lifetime }
 
@@ -35,19 +34,8 @@ export function KeyDialog({ open, onClose }: { open: boolean; onClose: () => voi
     create.mutate({ body: { name: name.trim(), scopes: [scope], ...modelsOf(models), ...expiryOf(lifetime) } })
   }
   if (create.data) {
-    return (
-      <Dialog
-        open={open}
-        onClose={close}
-        title={`The key ${create.data.name}`}
-        actions={<Button onClick={close}>Done</Button>}
-      >
-        <div className={style['once']}>
-          <Notice tone="warn">Copy it now. Flotilla keeps only its hash and cannot show it again.</Notice>
-          <CopyBlock text={create.data.key} label="Key" />
-        </div>
-      </Dialog>
-    )
+    const { name, key } = create.data
+    return <ShownOnce title={`The key ${name}`} label="Key" text={key} onClose={close} />
   }
   return (
     <Dialog open={open} onClose={close} title="New API key">

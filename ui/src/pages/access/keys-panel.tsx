@@ -1,12 +1,10 @@
-import { KeyRound, Trash2 } from 'lucide-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { KeyRound } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import type { KeyView } from '../../../../src/api/admin/schemas.ts'
 import { useAnswer } from '../../api/use-answer.ts'
-import { useChange } from '../../api/use-change.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import { Ago } from '../../parts/ago.tsx'
-import { Button, IconButton } from '../../parts/button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
+import { Button } from '../../parts/button.tsx'
 import { exactText } from '../../format/time.ts'
 import { Empty, Failure } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -14,6 +12,7 @@ import { Pill } from '../../parts/pill.tsx'
 import { Spinner } from '../../parts/spinner.tsx'
 import table from '../../parts/table.module.css'
 import { KeyDialog } from './key-dialog.tsx'
+import { RevokeButton } from './revoke-button.tsx'
 
 /** The API keys: who may ask what. */
 export function KeysPanel(): ReactNode {
@@ -47,9 +46,7 @@ function KeysTable({ keys }: { keys: readonly KeyView[] }): ReactNode {
               {name}
             </th>
           ))}
-          <th scope="col">
-            <span className="visually-hidden">Actions</span>
-          </th>
+          <ActionsHead />
         </tr>
       </thead>
       <tbody>
@@ -62,18 +59,6 @@ function KeysTable({ keys }: { keys: readonly KeyView[] }): ReactNode {
 }
 
 function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
-  const confirm = useConfirm()
-  const queryClient = useQueryClient()
-  const revoke = useChange('revokeKey', {
-    done: `${key.name} no longer works.`,
-    onDone: () => void queryClient.invalidateQueries({ queryKey: ['listKeys'] }),
-  })
-  const ask = async (): Promise<void> => {
-    const text = 'Whoever uses it is refused from now on. This cannot be undone.'
-    if (await confirm({ title: `Revoke ${key.name}?`, text, confirm: 'Revoke', isDanger: true })) {
-      revoke.mutate({ params: { id: key.id } })
-    }
-  }
   return (
     <tr>
       <td>{key.name}</td>
@@ -91,7 +76,13 @@ function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
       </td>
       <td className={table['actions']}>
         {key.state === 'active' && (
-          <IconButton icon={Trash2} label={`Revoke ${key.name}`} busy={revoke.isPending} onClick={() => void ask()} />
+          <RevokeButton
+            by="revokeKey"
+            listed="listKeys"
+            id={key.id}
+            name={key.name}
+            follows="Whoever uses it is refused from now on. This cannot be undone."
+          />
         )}
       </td>
     </tr>

@@ -2,13 +2,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { useChange } from '../../api/use-change.ts'
 import { Button } from '../../parts/button.tsx'
-import { CopyBlock } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { Notice } from '../../parts/notice.tsx'
 import style from './access.module.css'
 import { LifetimeField } from './lifetime-field.tsx'
 import { expiryOf, type Lifetime } from './lifetimes.ts'
+import { ShownOnce } from './shown-once.tsx'
 
 const BLANK = { name: '', uses: '', lifetime: '86400' as Lifetime }
 
@@ -32,19 +31,8 @@ export function TokenDialog({ open, onClose }: { open: boolean; onClose: () => v
     create.mutate({ body: { name: form.name.trim(), ...uses, ...expiryOf(form.lifetime) } })
   }
   if (create.data) {
-    return (
-      <Dialog
-        open={open}
-        onClose={close}
-        title={`The token ${create.data.name}`}
-        actions={<Button onClick={close}>Done</Button>}
-      >
-        <div className={style['once']}>
-          <Notice tone="warn">Copy it now. Flotilla keeps only its hash and cannot show it again.</Notice>
-          <CopyBlock text={create.data.token} label="Token" />
-        </div>
-      </Dialog>
-    )
+    const { name, token } = create.data
+    return <ShownOnce title={`The token ${name}`} label="Token" text={token} onClose={close} />
   }
   return (
     <Dialog open={open} onClose={close} title="New join token">

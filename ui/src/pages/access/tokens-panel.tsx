@@ -1,19 +1,18 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { Ticket, Trash2 } from 'lucide-react'
+import { Ticket } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import type { TokenView } from '../../../../src/api/admin/schemas.ts'
 import { useAnswer } from '../../api/use-answer.ts'
-import { useChange } from '../../api/use-change.ts'
 import { exactText } from '../../format/time.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import { Ago } from '../../parts/ago.tsx'
-import { Button, IconButton } from '../../parts/button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Failure } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import { Spinner } from '../../parts/spinner.tsx'
 import table from '../../parts/table.module.css'
 import { TokenDialog } from './token-dialog.tsx'
+import { RevokeButton } from './revoke-button.tsx'
 
 /** The join tokens: with which machines become nodes. */
 export function TokensPanel(): ReactNode {
@@ -37,9 +36,7 @@ export function TokensPanel(): ReactNode {
                   {name}
                 </th>
               ))}
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
+              <ActionsHead />
             </tr>
           </thead>
           <tbody>
@@ -55,18 +52,6 @@ export function TokensPanel(): ReactNode {
 }
 
 function TokenRow({ token }: { token: TokenView }): ReactNode {
-  const confirm = useConfirm()
-  const queryClient = useQueryClient()
-  const revoke = useChange('revokeToken', {
-    done: `${token.name} no longer works.`,
-    onDone: () => void queryClient.invalidateQueries({ queryKey: ['listTokens'] }),
-  })
-  const ask = async (): Promise<void> => {
-    const text = 'No machine can join with it any more. Nodes that have joined stay.'
-    if (await confirm({ title: `Revoke ${token.name}?`, text, confirm: 'Revoke', isDanger: true })) {
-      revoke.mutate({ params: { id: token.id } })
-    }
-  }
   return (
     <tr>
       <td>{token.name}</td>
@@ -83,7 +68,13 @@ function TokenRow({ token }: { token: TokenView }): ReactNode {
       </td>
       <td className={table['actions']}>
         {token.state === 'active' && (
-          <IconButton icon={Trash2} label={`Revoke ${token.name}`} busy={revoke.isPending} onClick={() => void ask()} />
+          <RevokeButton
+            by="revokeToken"
+            listed="listTokens"
+            id={token.id}
+            name={token.name}
+            follows="No machine can join with it any more. Nodes that have joined stay."
+          />
         )}
       </td>
     </tr>

@@ -8,6 +8,7 @@ import { bytesText } from '../../format/bytes.ts'
 import { countText } from '../../format/figures.ts'
 import { linkTo } from '../../links.ts'
 import { useNodes } from '../../live/use-live.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import { ActionMenu } from '../../parts/action-menu.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
@@ -50,9 +51,7 @@ export function ModelReplicas({ model, replicas }: { model: LiveModel; replicas:
                 Memory claimed / measured
               </th>
               <th scope="col">Ready</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
+              <ActionsHead />
             </tr>
           </thead>
           <tbody>

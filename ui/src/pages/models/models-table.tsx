@@ -4,6 +4,7 @@ import type { ReplicaView } from '../../../../src/api/admin/schemas.ts'
 import { durationText, rateText } from '../../format/figures.ts'
 import { bytesText } from '../../format/bytes.ts'
 import { linkTo } from '../../links.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import { SortHeader } from '../../parts/sort-header.tsx'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import table from '../../parts/table.module.css'
@@ -56,9 +57,7 @@ export function ModelsTable({ lines, byModel, order, onOrder }: ModelsTableProps
                 </SortHeader>
               ),
             )}
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         </thead>
         <tbody>

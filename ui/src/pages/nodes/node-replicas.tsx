@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { NodeView, ReplicaView } from '../../../../src/api/admin/schemas.ts'
 import { useRules } from '../../live/use-live.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import { Panel } from '../../parts/page.tsx'
 import table from '../../parts/table.module.css'
 import style from './node-replicas.module.css'
@@ -32,9 +33,7 @@ export function NodeReplicas({ node, replicas }: { node: NodeView; replicas: rea
               </th>
               <th scope="col">Memory</th>
               <th scope="col">Last used</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
+              <ActionsHead />
             </tr>
           </thead>
           <tbody>

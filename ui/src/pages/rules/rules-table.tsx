@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { RuleView } from '../../../../src/api/admin/rule-schemas.ts'
 import { useModels } from '../../live/use-live.ts'
+import { ActionsHead } from '../../parts/actions-head.tsx'
 import table from '../../parts/table.module.css'
 import { RuleRow } from './rule-row.tsx'
 import style from './rules-table.module.css'
@@ -28,9 +29,7 @@ export function RulesTable({ rules }: { rules: readonly RuleView[] }): ReactNode
             <th scope="col" className={style['routing']}>
               Routing
             </th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         </thead>
         <tbody>

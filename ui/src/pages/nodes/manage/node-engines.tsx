@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import type { BackendView, NodeView } from '../../../../../src/api/admin/schemas.ts'
 import { useAnswer } from '../../../api/use-answer.ts'
+import { ActionsHead } from '../../../parts/actions-head.tsx'
 import { Failure } from '../../../parts/notice.tsx'
 import { Spinner } from '../../../parts/spinner.tsx'
 import table from '../../../parts/table.module.css'
@@ -32,9 +33,7 @@ export function NodeEngines({ node }: { node: NodeView }): ReactNode {
             <th scope="col">Engine</th>
             <th scope="col">State</th>
             <th scope="col">Version</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         </thead>
         <tbody>
