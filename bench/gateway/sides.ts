@@ -1,11 +1,11 @@
 import { execFile, type ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isInstalled, launch, startFile, type Child } from './child.ts'
 import { haproxyConfig, nginxConfig } from './configs.ts'
 import { JSON_TAIL, PATH, requestBody, type Target } from './messages.ts'
+import { freePort } from '../../src/testing/free-port.ts'
 
 /** One of those that are compared: where it listens, and whose memory to look at. */
 export interface Side {
@@ -116,12 +116,4 @@ async function listening(port: number, child: ChildProcess): Promise<Side> {
     }
   }
   throw new Error(`nothing answers on port ${port}; see above what the program said`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

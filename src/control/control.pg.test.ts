@@ -1,43 +1,9 @@
 import { openDatabase } from '../store/database.ts'
 import { createTestDatabase } from '../testing/postgres.ts'
-import { describeApproval } from './approval-suite.ts'
-import { describeBreaker } from './breaker-suite.ts'
-import { describeCluster } from './cluster-suite.ts'
-import { describeControl } from './control-suite.ts'
-import { describeDeclaredRules } from './declared-rules-suite.ts'
-import { describeEvents } from './events-suite.ts'
-import { describeHeartbeats } from './heartbeats-suite.ts'
-import { describeJoining } from './joining-suite.ts'
-import { describeKeptWorld } from './kept-world-suite.ts'
-import { describeLive } from './live-suite.ts'
-import { describePlans } from './plan-suite.ts'
-import { describeRules } from './rules-suite.ts'
-import { describeSessions } from './session-suite.ts'
-import { describeUnchanged } from './unchanged-suite.ts'
-import { describeWhatIf } from './what-if-suite.ts'
-import { describeWorld } from './world-suite.ts'
+import { describeEverything } from './every-suite.ts'
 
-for (const describeOn of [
-  describeControl,
-  describeHeartbeats,
-  describeJoining,
-  describeEvents,
-  describeApproval,
-  describeWorld,
-  describeRules,
-  describeBreaker,
-  describeDeclaredRules,
-  describePlans,
-  describeWhatIf,
-  describeCluster,
-  describeKeptWorld,
-  describeSessions,
-  describeLive,
-  describeUnchanged,
-]) {
-  describeOn('PostgreSQL', async () => {
-    const database = await createTestDatabase()
-    const db = await openDatabase({ url: database.url })
-    return { db, drop: () => database.drop() }
-  })
-}
+describeEverything('PostgreSQL', async () => {
+  const database = await createTestDatabase()
+  const db = await openDatabase({ url: database.url })
+  return { db, drop: () => database.drop() }
+})

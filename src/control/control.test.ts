@@ -2,44 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../store/database.ts'
-import { describeApproval } from './approval-suite.ts'
-import { describeBreaker } from './breaker-suite.ts'
-import { describeCluster } from './cluster-suite.ts'
-import { describeControl } from './control-suite.ts'
-import { describeDeclaredRules } from './declared-rules-suite.ts'
-import { describeEvents } from './events-suite.ts'
-import { describeHeartbeats } from './heartbeats-suite.ts'
-import { describeJoining } from './joining-suite.ts'
-import { describeKeptWorld } from './kept-world-suite.ts'
-import { describeLive } from './live-suite.ts'
-import { describePlans } from './plan-suite.ts'
-import { describeRules } from './rules-suite.ts'
-import { describeSessions } from './session-suite.ts'
-import { describeUnchanged } from './unchanged-suite.ts'
-import { describeWhatIf } from './what-if-suite.ts'
-import { describeWorld } from './world-suite.ts'
+import { describeEverything } from './every-suite.ts'
 
-for (const describeOn of [
-  describeControl,
-  describeHeartbeats,
-  describeJoining,
-  describeEvents,
-  describeApproval,
-  describeWorld,
-  describeRules,
-  describeBreaker,
-  describeDeclaredRules,
-  describePlans,
-  describeWhatIf,
-  describeCluster,
-  describeKeptWorld,
-  describeSessions,
-  describeLive,
-  describeUnchanged,
-]) {
-  describeOn('SQLite', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
-    const db = await openDatabase({ file: join(folder, 'flotilla.db') })
-    return { db, drop: async () => rmSync(folder, { recursive: true, force: true }) }
-  })
-}
+describeEverything('SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
+  const db = await openDatabase({ file: join(folder, 'flotilla.db') })
+  return { db, drop: async () => rmSync(folder, { recursive: true, force: true }) }
+})

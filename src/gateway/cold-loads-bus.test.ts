@@ -1,31 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { permissionsFor } from '../api/bus/subjects.ts'
-import { startBroker } from '../bus/broker/broker.ts'
-import { connectBus, type Bus } from '../bus/bus.ts'
-import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { systemClock } from '../platform/clock.ts'
 import { silentLogger } from '../platform/log.ts'
 import { anyone, answer, aRouteMessage, aRoutedModel, aSnapshot } from '../testing/gateway-stage.ts'
 import { serve } from '../testing/http.ts'
+import { roleBuses } from '../testing/role-buses.ts'
 import { aLoadStatus } from '../testing/scripted-control.ts'
 import { until } from '../testing/until.ts'
 import { startGateway } from './start-gateway.ts'
 
 /** Control and two gateways on a broker that lets each do only what its role may. */
 async function aCluster() {
-  const seeds = Object.fromEntries(['control', 'a', 'b'].map((name) => [name, newSeed()]))
-  const roleOf = (name: string) => (name === 'control' ? 'control' : 'gateway')
-  const users = Object.entries(seeds).map(([name, seed]) => {
-    return { publicKey: publicKeyOf(seed), permissions: permissionsFor(roleOf(name), name) }
-  })
-  const broker = await startBroker({ host: '127.0.0.1', port: 0, users })
-  onTestFinished(() => broker.dispose())
-  const join = async (name: string): Promise<Bus> => {
-    const address = { url: broker.url, seed: seeds[name] }
-    const bus = await connectBus({ address, role: roleOf(name), clientId: name, log: silentLogger })
-    onTestFinished(() => bus.dispose())
-    return bus
-  }
+  const join = await roleBuses(['a', 'b'])
   const control = await join('control')
   const models = [aRoutedModel({ state: 'stopped' })]
   control.respond('routingSnapshot', async () => ({ ...aSnapshot({ models }), parts: 1 }))

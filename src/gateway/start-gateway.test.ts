@@ -6,14 +6,12 @@ import type {
   RoutingDeltaMessage,
   RoutingSnapshotMessage,
 } from '../api/bus/messages.ts'
-import { permissionsFor } from '../api/bus/subjects.ts'
-import { startBroker } from '../bus/broker/broker.ts'
-import { connectBus, type Bus } from '../bus/bus.ts'
-import { newSeed, publicKeyOf } from '../bus/nkey.ts'
+import type { Bus } from '../bus/bus.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { ExchangeHandler } from '../platform/exchange.ts'
 import { silentLogger } from '../platform/log.ts'
 import { serve } from '../testing/http.ts'
+import { roleBuses } from '../testing/role-buses.ts'
 import { tempFolder } from '../testing/temp-folder.ts'
 import { until } from '../testing/until.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
@@ -191,19 +189,7 @@ describe('two gateways on one bus', () => {
   const LOOK = 'look'
 
   async function twoGateways() {
-    const seeds = Object.fromEntries(['control', 'a', 'b'].map((name) => [name, newSeed()]))
-    const roleOf = (name: string) => (name === 'control' ? 'control' : 'gateway')
-    const users = Object.entries(seeds).map(([name, seed]) => {
-      return { publicKey: publicKeyOf(seed), permissions: permissionsFor(roleOf(name), name) }
-    })
-    const broker = await startBroker({ host: '127.0.0.1', port: 0, users })
-    onTestFinished(() => broker.dispose())
-    const join = async (name: string): Promise<Bus> => {
-      const address = { url: broker.url, seed: seeds[name] }
-      const bus = await connectBus({ address, role: roleOf(name), clientId: name, log: silentLogger })
-      onTestFinished(() => bus.dispose())
-      return bus
-    }
+    const join = await roleBuses(['a', 'b'])
 
     /** Requests that wait in the replicas, by replica. */
     const held: (() => void)[][] = Array.from({ length: REPLICAS }, () => [])

@@ -1,24 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Rule } from '../core/types.ts'
+import { aRule } from '../testing/builders.ts'
 import { setUpWorkbench, type CreateStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { deleteRule, findRule, listRules, saveRule, setBreaker, setRuleSource, toRule, type Breaker } from './rules.ts'
-
-function aRule(fields: Partial<Rule> = {}): Rule {
-  return {
-    modelName: 'm',
-    nodeSelector: {},
-    routePolicy: 'least_loaded',
-    minReplicas: 1,
-    maxReplicas: 0,
-    spreadAll: false,
-    scaleToZeroAfterMs: null,
-    source: 'api',
-    unsatisfiableUntilMs: null,
-    unsatisfiableTicks: 0,
-    ...fields,
-  }
-}
 
 const broken: Breaker = {
   untilMs: 1_800_000_000_000,

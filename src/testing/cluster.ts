@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { NodeView, ReplicaView } from '../api/admin/schemas.ts'
 import {
@@ -9,6 +8,7 @@ import {
   type WorkerProcessOptions,
 } from './flotilla.ts'
 import { until } from './until.ts'
+import { freePort } from './free-port.ts'
 
 /** Short, so that a dead node is noticed within a test; long enough for a busy machine. */
 export const PACE = ['--heartbeat-ms', '300', '--offline-after-ms', '3000']
@@ -111,12 +111,4 @@ export class Cluster {
     const { data, url } = this.frontend
     this.frontend = await startFrontend({ data, listen: new URL(url).host, args: this.#args })
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

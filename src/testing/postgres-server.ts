@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import postgres from 'postgres'
+import { freePort } from './free-port.ts'
 
 export interface TestServer {
   url: string
@@ -164,16 +164,6 @@ function isExecutable(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Somebody may take the port before PostgreSQL does; then it says so and the run fails with its log. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 function logTail(folder: string): string {
