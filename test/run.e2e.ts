@@ -17,7 +17,8 @@ const CTRL_D = '\u0004'
 /** The program in a terminal of 80 columns, and somebody who types. */
 function aTerminal(args: readonly string[]) {
   const line = [process.execPath, main, ...args].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qfec', `stty cols 80 rows 24; ${line}`, '/dev/null'], { stdio: 'pipe' })
+  // `exec`: Ctrl-C would end a shell that stays, and its exit code would be taken for the program's.
+  const child = spawn('script', ['-qfec', `stty cols 80 rows 24; exec ${line}`, '/dev/null'], { stdio: 'pipe' })
   onTestFinished(() => void child.kill('SIGKILL'))
   let screen = ''
   child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString('utf8')))

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import type { FolderView } from '../api/admin/schemas.ts'
@@ -42,13 +43,24 @@ export async function listFiles(folder: string, path: string): Promise<FolderVie
       const full = join(next, entry.name)
       if (entry.isDirectory()) waiting.push(full)
       else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsBelow(root, full)))) {
-        files.push({ path: relative(path, full).split(sep).join('/'), size: (await stat(full)).size })
+        const facts = await statIfThere(full)
+        if (facts) files.push({ path: relative(path, full).split(sep).join('/'), size: facts.size })
       }
       if (files.length + waiting.length <= MOST_FILES) continue
       throw new AppError('too_large', `There are more than ${MOST_FILES} files and folders in there. Name one of them.`)
     }
   }
   return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
+}
+
+/** A file may be taken away between the list and the look at it. */
+export async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 async function leadsBelow(root: string, link: string): Promise<boolean> {

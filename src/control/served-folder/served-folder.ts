@@ -1,11 +1,10 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Model } from '../../core/types.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { startLoop } from '../../platform/loop.ts'
 import type { ChangeDeps } from '../change.ts'
-import { listFiles } from '../models-folder.ts'
+import { listFiles, statIfThere } from '../models-folder.ts'
 import { findModels, type FoundModel } from './find-models.ts'
 import { readModel } from './read-model.ts'
 import { syncModels } from './sync-models.ts'
@@ -83,8 +82,8 @@ export function startServedFolder(deps: ServedFolderDeps): { dispose(): Promise<
   }
 
   const isOld = async (files: FoundModel['files']): Promise<boolean> => {
-    const changed = await Promise.all(files.map(async ({ path }) => (await stat(join(folder!, path))).mtimeMs))
-    return Math.max(...changed) < clock.nowMs() - LOOK_PERIOD_MS
+    const changed = await Promise.all(files.map(async ({ path }) => (await statIfThere(join(folder!, path)))?.mtimeMs))
+    return changed.every((at) => at !== undefined && at < clock.nowMs() - LOOK_PERIOD_MS)
   }
 
   const onError = (error: unknown): void => tellOnce('served folder: cannot be looked at', { why: messageOf(error) })
