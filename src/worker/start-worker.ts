@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROTOCOL, type NodeCredentials, type NodeRegistration } from '../api/admin/schemas.ts'
+import type { NodeCredentials } from '../api/admin/schemas.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { BusAddress } from '../bus/connect.ts'
 import { formatAddress, type Address } from '../platform/address.ts'
@@ -20,7 +20,7 @@ import {
   type DataPortOptions,
 } from './data-port.ts'
 import { enginePool } from './data-port/engine-call.ts'
-import { Frontends } from './frontends.ts'
+import { Frontends, type Facts } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { FakeDevices } from './hardware/fake-devices.ts'
 import { createProcessVram } from './hardware/process-vram.ts'
@@ -167,8 +167,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   life.own('heartbeats', () => heartbeats.dispose())
 
   const over = new AbortController()
-  const registration: Omit<NodeRegistration, 'signed_at'> = {
-    protocol: PROTOCOL,
+  const registration: Facts = {
     name: options.nodeName,
     node_type: nodeType,
     public_key: identity.publicKey,
