@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Cluster, PACE } from '../src/testing/cluster.ts'
+import { Cluster } from '../src/testing/cluster.ts'
 import { enginesOf, startFrontend, type Flotilla } from '../src/testing/flotilla.ts'
 import { freePort } from '../src/testing/free-port.ts'
 import { onServers } from '../src/testing/grounds.ts'
 import { nextRelease } from '../src/testing/next-release.ts'
 import { until } from '../src/testing/until.ts'
+
+const KEEP = ['--keep-engines']
 
 /** As a balancer does it: whoever does not take the connection is passed over; what was taken must be answered. */
 function startLoad(urls: () => readonly string[]) {
@@ -56,7 +58,8 @@ test(
   async () => {
     const program = nextRelease()
     const ground = await onServers()
-    const args = [...PACE, ...ground.args, '--auto-approve']
+    // A worker that is started again on a busy machine must not be taken for dead.
+    const args = ['--heartbeat-ms', '300', '--offline-after-ms', '30000', ...ground.args, '--auto-approve']
     const hosts = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
     const frontends = [
       await startFrontend({ args, listen: hosts[0]! }),
@@ -64,7 +67,7 @@ test(
     ]
     const join2 = frontends.map(({ url }) => url).join()
     const cluster = new Cluster(frontends[0]!, args)
-    const [a, b] = ['a', 'b'].map((name) => cluster.worker(name, { join: join2 }))
+    const [a, b] = ['a', 'b'].map((name) => cluster.worker(name, { join: join2, args: KEEP }))
     for (const name of ['a', 'b']) await cluster.isHealthy(name)
     await cluster.model('m', 2, { ttft_ms: 5, tokens_per_s: 400 })
     const engines = [...enginesOf(a!.data), ...enginesOf(b!.data)]
@@ -82,8 +85,8 @@ test(
     const isNew = (name: string) => until(async () => (await cluster.node(name))!.version.startsWith('99.'))
 
     // A worker before any frontend: it has to fall back to the protocol that they speak.
-    await a!.signal('SIGKILL')
-    cluster.worker('a', { join: join2, data: a!.data, tokenFile, program })
+    await a!.signal('SIGTERM')
+    cluster.worker('a', { join: join2, data: a!.data, tokenFile, program, args: KEEP })
     await isNew('a')
     await cluster.isHealthy('a')
     await load.more()
@@ -99,8 +102,8 @@ test(
     cluster.frontend = await updateFrontend(0)
     await cluster.isHealthy('b')
     await load.more()
-    await b!.signal('SIGKILL')
-    cluster.worker('b', { join: join2, data: b!.data, tokenFile, program })
+    await b!.signal('SIGTERM')
+    cluster.worker('b', { join: join2, data: b!.data, tokenFile, program, args: KEEP })
     await isNew('b')
     await cluster.isHealthy('b')
     await load.more()
