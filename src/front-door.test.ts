@@ -161,9 +161,10 @@ describe('metrics', () => {
   /** As a reverse proxy on this machine would pass on somebody from elsewhere. */
   const fromElsewhere = { 'x-forwarded-for': '203.0.113.9' }
 
-  test('are for programs on this machine, and elsewhere for who holds a key for admins', async () => {
+  test('are for programs on this machine, and elsewhere for who holds a key that may look', async () => {
     const { frontend, gateway, tell, create } = await aCluster()
-    const { key: reader } = await create()
+    const { key: app } = await create()
+    const { key: reader } = await create({ scopes: ['read'] })
     const { key: admin } = await create({ scopes: ['admin'] })
     await tell()
     for (const url of [frontend, gateway]) {
@@ -173,10 +174,10 @@ describe('metrics', () => {
       const asked = (key?: string) =>
         through(url, { ...fromElsewhere, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) })
       expect((await asked()).status).toBe(401)
-      const refused = await asked(reader)
+      const refused = await asked(app)
       expect(refused.status).toBe(403)
-      expect(await refused.text()).toContain('flotilla keys create --name prometheus --scope admin')
-      expect((await asked(admin)).status).toBe(200)
+      expect(await refused.text()).toContain('flotilla keys create --name prometheus --scope read')
+      for (const key of [reader, admin]) expect((await asked(key)).status).toBe(200)
     }
   })
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
 
-/** `admin` is everything; `inference` is `/v1/` only. */
-export const keyScope = z.enum(['inference', 'admin'])
+/** `admin` is everything; `read` is to look at everything under `/api/`, and at the metrics; `inference` is `/v1/` only. */
+export const keyScope = z.enum(['inference', 'read', 'admin'])
 export type KeyScope = z.infer<typeof keyScope>

@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Route } from '../api/admin/route.ts'
+import type { KeyCreated } from '../api/admin/schemas.ts'
+import type { KeyScope } from '../api/key-scope.ts'
 import { adminRoutes, type AdminRouteName } from '../api/admin/routes.ts'
 import { SPOKEN } from '../platform/protocol.ts'
 import { sign } from '../bus/nkey.ts'
@@ -197,13 +199,19 @@ const happy: Record<AdminRouteName, Happy> = {
 
 const routes = Object.entries(adminRoutes) as [AdminRouteName, Route][]
 const answered = routes.filter(([, { stream }]) => !stream)
-const withAuth = (auth: Route['auth']) => routes.filter(([, route]) => route.auth === auth)
+const withAuth = (...auth: Route['auth'][]) => routes.filter(([, route]) => auth.includes(route.auth))
 
 describe('every route answers what it promises', () => {
   test.each(answered)('%s', async (name, route) => {
     const stage = await aStage()
     const { body, path = () => pathOf(route, stage), says } = happy[name]
-    const authorization = { admin: `Bearer ${ADMIN_KEY}`, join: `Bearer ${JOIN_TOKEN}`, none: '', node: '' }[route.auth]
+    const authorization = {
+      admin: `Bearer ${ADMIN_KEY}`,
+      read: `Bearer ${ADMIN_KEY}`,
+      join: `Bearer ${JOIN_TOKEN}`,
+      none: '',
+      node: '',
+    }[route.auth]
     const answer =
       route.auth === 'node'
         ? await stage.scene.signed<unknown>(stage.thor, route.method, path(stage))
@@ -216,7 +224,7 @@ describe('every route answers what it promises', () => {
 describe('who may not call is told so, before anything else is looked at', () => {
   const shared = sharedStage()
 
-  test.each(withAuth('admin'))('%s asks for the admin key', async (_, route) => {
+  test.each(withAuth('admin', 'read'))('%s asks for the admin key', async (_, route) => {
     const stage = shared()
     const changes = stage.scene.asked.changes
     const call = (authorization?: string) =>
@@ -262,11 +270,42 @@ describe('who may not call is told so, before anything else is looked at', () =>
   })
 })
 
+describe('what a key is for is looked at on every route', () => {
+  const shared = sharedStage()
+
+  test.each(withAuth('admin', 'read'))('%s looks at what a key is for', async (_, route) => {
+    const { scene } = shared()
+    const statusFor = async (scope: KeyScope): Promise<number> => {
+      const made = await scene.admin<KeyCreated>('POST', '/api/keys', { name: scope, scopes: [scope] })
+      // Of those who are let in, most have said nothing of use; what matters is that it is looked at. None is unknown.
+      const path = route.path.replace(/:\w+/g, 'nobody')
+      const ending = new AbortController()
+      const { status } = await fetch(`${scene.url}${path}`, {
+        method: route.method,
+        headers: { authorization: `Bearer ${made.body.key}` },
+        signal: ending.signal,
+      })
+      ending.abort()
+      return status
+    }
+    expect(await statusFor('inference')).toBe(403)
+    if (route.auth === 'admin') expect(await statusFor('read')).toBe(403)
+    else expect(await statusFor('read')).not.toBe(403)
+    expect([401, 403]).not.toContain(await statusFor('admin'))
+  })
+
+  test('a key that may look changes nothing: whatever is no mere question needs an admin', () => {
+    const questions = ['plan', 'whatIf']
+    const reads = withAuth('read').filter(([name, { method }]) => method !== 'GET' && !questions.includes(name))
+    expect(reads).toEqual([])
+  })
+})
+
 describe('an unknown id, label, token, key or name is not found', () => {
   const shared = sharedStage()
 
   // A model that is not there is made by putting it there.
-  const asking = withAuth('admin').filter(([name, { path }]) => path.includes(':') && name !== 'putModel')
+  const asking = withAuth('admin', 'read').filter(([name, { path }]) => path.includes(':') && name !== 'putModel')
 
   test.each(asking)('%s', async (name, route) => {
     const { scene, thor } = shared()

@@ -36,6 +36,7 @@ import { endWhenRefused } from './api/still-allowed.ts'
 import { sessionAnswers } from './api/sessions.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
+import { actAs, addressOf } from './acting.ts'
 import { checkProtocol } from './registration.ts'
 
 type AdminAnswerName = Exclude<AdminRouteName, AdminStreamName>
@@ -56,12 +57,13 @@ export function adminApi(deps: AdminDeps): Handler {
     const stream = streams[route.name]
     if (stream) {
       const isStillAllowed = (asked: IncomingMessage): Promise<unknown> => authorize(asked, route.auth, params, deps)
-      if (route.auth === 'admin') endWhenRefused(request, response, deps.clock, isStillAllowed)
+      if (route.auth === 'read') endWhenRefused(request, response, deps.clock, isStillAllowed)
       return stream(request, response, params as Params)
     }
     const body = 'body' in route ? parseBody(route, await readBody(request, MOST_BODY_BYTES)) : undefined
     const answer = answers[route.name as AdminAnswerName] as Answer<AdminRouteName>
-    const reply = await answer(body as never, params as Params, caller)
+    const acting = { actor: caller.actor || 'admin', address: addressOf(request) }
+    const reply = await actAs(acting, () => answer(body as never, params as Params, caller))
     sendJson(response, 200, reply, caller.answerHeaders)
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '../platform/log.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
+import { actingNow } from './acting.ts'
 import type { EventFeed } from './event-feed.ts'
 
 export interface ChangeDeps {
@@ -10,7 +11,9 @@ export interface ChangeDeps {
   onChange: () => void
 }
 
-export type Tell = (event: NewEvent) => Promise<void>
+/** Without an actor it is whoever called. */
+export type Told = Omit<NewEvent, 'actor' | 'address'> & { actor?: string }
+export type Tell = (event: Told) => Promise<void>
 
 /**
  * One change and the events about it in one transaction: neither is there without the other. A change that tells of
@@ -19,14 +22,16 @@ export type Tell = (event: NewEvent) => Promise<void>
 export async function change<T>(deps: ChangeDeps, work: (tx: Sql, tell: Tell) => Promise<T>): Promise<T> {
   const { result, told } = await deps.db.transaction(async (tx) => {
     const told: NewEvent[] = []
-    const tell = async (event: NewEvent): Promise<void> => {
+    const acting = actingNow()
+    const tell = async (said: Told): Promise<void> => {
+      const event = { ...acting, ...said }
       told.push(event)
       await appendEvent(tx, event)
     }
     return { result: await work(tx, tell), told }
   })
-  for (const { actor, action, nodeId, modelName, reason } of told) {
-    deps.log.info({ actor, action, node: nodeId, model: modelName }, reason)
+  for (const { actor, address, action, nodeId, modelName, reason } of told) {
+    deps.log.info({ actor, address: address ?? undefined, action, node: nodeId, model: modelName }, reason)
   }
   if (told.length === 0) return result
   deps.onChange()

@@ -11,7 +11,17 @@ function aStream(lastId = 0) {
 }
 
 function anEvent(id: number, reason = 'why'): EventView {
-  return { id, at: 1, actor: 'admin', action: 'test.done', node_id: null, model_name: null, reason, data: {} }
+  return {
+    id,
+    at: 1,
+    actor: 'admin',
+    address: null,
+    action: 'test.done',
+    node_id: null,
+    model_name: null,
+    reason,
+    data: {},
+  }
 }
 
 test('each event is three lines, however its text looks', () => {

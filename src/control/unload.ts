@@ -103,7 +103,7 @@ async function tellUnloaded(tell: Tell, { id, name }: NodeRow, order: UnloadOrde
   const keys = moved.map(keyOf)
   const verb = restarts === undefined ? 'unloaded' : 'restarted'
   const reason = `${keys.join(', ')} on ${name} ${keys.length === 1 ? 'is' : 'are'} ${verb}`
-  await tell({ actor: 'admin', action: `replica.${verb}`, nodeId: id, modelName, reason, data: { keys, force } })
+  await tell({ action: `replica.${verb}`, nodeId: id, modelName, reason, data: { keys, force } })
 }
 
 async function tellWorker(deps: UnloadDeps, node: NodeRow, order: UnloadOrder, fence: number) {

@@ -1,4 +1,5 @@
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
+import type { KeyScope } from '../api/key-scope.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
@@ -34,11 +35,33 @@ const ADMIN_KEY_ID = 'admin'
  * thrown holds any of the key.
  */
 export function allowInference(request: HttpRequest, deps: GuardDeps): Caller {
+  return allow(request, deps, INFERENCE)
+}
+
+/** Figures tell which models there are and how they are used: for admins, those who may look, and this machine. */
+export function allowMetrics(request: HttpRequest, deps: GuardDeps): void {
+  allow(request, deps, METRICS)
+}
+
+interface Purpose {
+  scope: KeyScope
+  refusal: string
+}
+
+const HOW_TO_GET_ONE =
+  'Send Authorization: Bearer <key>; flotilla keys create --name <name> makes one on the machine of the frontend.'
+const INFERENCE: Purpose = { scope: 'inference', refusal: `This key is not for inference. ${HOW_TO_GET_ONE}` }
+const METRICS: Purpose = {
+  scope: 'read',
+  refusal: 'Metrics need a key with the scope read: flotilla keys create --name prometheus --scope read makes one.',
+}
+
+function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller {
   refuseKeyInUrl(request)
   const key = shownKey(request)
   const refusal = whyNotWithoutKey(request)
   if (key !== undefined) {
-    const holder = holderOf(hashSecret(key), deps)
+    const holder = holderOf(hashSecret(key), deps, purpose)
     if (!(holder instanceof AppError)) return holder
     if (refusal !== undefined || looksLikeOurs(key)) throw holder
   }
@@ -46,20 +69,8 @@ export function allowInference(request: HttpRequest, deps: GuardDeps): Caller {
   throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
 }
 
-/** Figures tell which models there are and how they are used: for admins, and programs on this machine. */
-export function allowMetrics(request: HttpRequest, deps: GuardDeps): void {
-  const { keyId, isAdmin } = allowInference(request, deps)
-  if (keyId === null || isAdmin) return
-  const text =
-    'Metrics need a key with the scope admin: flotilla keys create --name prometheus --scope admin makes one.'
-  throw new AppError('forbidden', text)
-}
-
-const HOW_TO_GET_ONE =
-  'Send Authorization: Bearer <key>; flotilla keys create --name <name> makes one on the machine of the frontend.'
-
 /** Who has the key, or why it is not known. Looking up a hash gives away no more than hashes, which open nothing. */
-function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Caller | AppError {
+function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps, purpose: Purpose): Caller | AppError {
   if (adminKeyHash !== undefined && sameHash(hash, adminKeyHash))
     return { keyId: ADMIN_KEY_ID, models: null, isAdmin: true }
   const known = keys.keyByHash(hash)
@@ -74,10 +85,8 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps): Calle
   if (known.expires_at !== null && known.expires_at <= clock.nowMs()) {
     throw new AppError('unauthorized', `This key has expired. ${HOW_TO_GET_ONE}`)
   }
-  if (!known.scopes.some((scope) => scope === 'inference' || scope === 'admin')) {
-    throw new AppError('forbidden', `This key is not for inference. ${HOW_TO_GET_ONE}`)
-  }
   const isAdmin = known.scopes.includes('admin')
+  if (!isAdmin && !known.scopes.includes(purpose.scope)) throw new AppError('forbidden', purpose.refusal)
   return { keyId: known.id, models: known.models, ...(isAdmin ? { isAdmin: true as const } : {}) }
 }
 

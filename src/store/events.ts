@@ -4,6 +4,8 @@ import type { Sql } from './database.ts'
 export interface NewEvent {
   /** `admin`, `config`, `node <name>` or `control`. */
   actor: string
+  /** Where a call came from that led to it. */
+  address?: string | null
   /** `noun.verb`. */
   action: string
   nodeId?: string
@@ -17,6 +19,7 @@ const eventRow = z.object({
   id: z.number(),
   at: z.number(),
   actor: z.string(),
+  address: z.string().nullable(),
   action: z.string(),
   node_id: z.string().nullable(),
   model_name: z.string().nullable(),
@@ -35,10 +38,11 @@ export type EventRow = z.infer<typeof eventRow>
  */
 export async function appendEvent(tx: Sql, event: NewEvent): Promise<void> {
   await tx.query(
-    `insert into events (id, at, actor, action, node_id, model_name, reason, data)
-     select coalesce(max(id), 0) + 1, now_ms(), $1, $2, $3, $4, $5, $6 from events`,
+    `insert into events (id, at, actor, address, action, node_id, model_name, reason, data)
+     select coalesce(max(id), 0) + 1, now_ms(), $1, $2, $3, $4, $5, $6, $7 from events`,
     [
       event.actor,
+      event.address ?? null,
       event.action,
       event.nodeId ?? null,
       event.modelName ?? null,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { keyScope } from '../api/key-scope.ts'
 import type { Sql } from './database.ts'
+import { jsonText } from './json-text.ts'
 
 /** Who somebody is: the actor of events, and the API key that they showed; null for the admin key. */
 export interface Holder {
@@ -12,10 +14,13 @@ const sessionRow = z.object({
   actor: z.string(),
   key_id: z.string().nullable(),
   expires_at: z.number(),
+  /** Of the API key behind it, as they are now; null for the admin key. */
+  scopes: jsonText(z.array(keyScope)).nullable(),
 })
 export type SessionRow = z.infer<typeof sessionRow>
 
-const COLUMNS = 'id, actor, key_id, expires_at'
+const COLUMNS = `id, actor, key_id, expires_at,
+  (select scopes from api_keys where api_keys.id = key_id) as scopes`
 
 /** What is good for nobody is not there: it has expired, or the API key behind it no longer works. */
 const GOOD = `expires_at > now_ms() and (key_id is null or key_id in

@@ -8,14 +8,14 @@ export const clusterRoutes = {
   showCluster: {
     method: 'GET',
     path: '/api/cluster',
-    auth: 'admin',
+    auth: 'read',
     summary: 'Nodes, models and what is wrong, in one answer',
     reply: clusterView,
   },
   watchCluster: {
     method: 'GET',
     path: '/api/live',
-    auth: 'admin',
+    auth: 'read',
     summary: 'Everything there is, and then what changes of it, at most four times a second',
     reply: liveMessage,
     stream: { 'text/event-stream': liveMessage },

@@ -9,7 +9,7 @@ export const modelRoutes = {
   listModels: {
     method: 'GET',
     path: '/api/models',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All models',
     reply: z.array(schemas.modelView),
   },
@@ -21,7 +21,7 @@ export const modelRoutes = {
     body: schemas.modelInput,
     reply: schemas.modelSaved,
   },
-  getModel: { method: 'GET', path: '/api/models/:name', auth: 'admin', summary: 'One model', reply: schemas.modelView },
+  getModel: { method: 'GET', path: '/api/models/:name', auth: 'read', summary: 'One model', reply: schemas.modelView },
   putModel: {
     method: 'PUT',
     path: '/api/models/:name',
@@ -74,14 +74,14 @@ export const modelRoutes = {
   loadStatus: {
     method: 'GET',
     path: '/api/models/:name/load-status',
-    auth: 'admin',
+    auth: 'read',
     summary: 'How far a model is on its way to a ready replica',
     reply: loadStatus,
   },
   explainModel: {
     method: 'GET',
     path: '/api/models/:name/explain',
-    auth: 'admin',
+    auth: 'read',
     summary: 'Where a model runs, where it could, and why not elsewhere',
     reply: schemas.modelExplanation,
   },

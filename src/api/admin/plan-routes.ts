@@ -6,7 +6,7 @@ export const planRoutes = {
   plan: {
     method: 'POST',
     path: '/api/plan',
-    auth: 'admin',
+    auth: 'read',
     summary: 'What a document would change and what would follow; nothing is applied',
     body: schemas.planInput,
     reply: schemas.planView,
@@ -23,14 +23,14 @@ export const planRoutes = {
   exportDocument: {
     method: 'GET',
     path: '/api/export',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All models, rules and settings of nodes as a document',
     reply: schemas.documentView,
   },
   whatIf: {
     method: 'POST',
     path: '/api/whatif',
-    auth: 'admin',
+    auth: 'read',
     summary: 'What would follow if machines were lost or added, or rules asked for more; nothing is applied',
     body: schemas.whatIfInput,
     reply: schemas.planView,

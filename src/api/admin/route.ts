@@ -4,10 +4,10 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   /**
-   * Who may call it: the holder of the admin key, of a join token, the node named in the path (by its signature), or
-   * anybody.
+   * Who may call it: the holder of the admin key, or of one that may look at everything and change nothing, of a join
+   * token, the node named in the path (by its signature), or anybody.
    */
-  auth: 'admin' | 'join' | 'node' | 'none'
+  auth: 'admin' | 'read' | 'join' | 'node' | 'none'
   summary: string
   body?: z.ZodType
   /** What may stand after the `?`. */

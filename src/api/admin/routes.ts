@@ -47,11 +47,11 @@ export const adminRoutes = {
   listNodes: {
     method: 'GET',
     path: '/api/nodes',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All nodes, by name',
     reply: z.array(schemas.nodeView),
   },
-  getNode: { method: 'GET', path: '/api/nodes/:id', auth: 'admin', summary: 'One node', reply: schemas.nodeView },
+  getNode: { method: 'GET', path: '/api/nodes/:id', auth: 'read', summary: 'One node', reply: schemas.nodeView },
   deleteNode: {
     method: 'DELETE',
     path: '/api/nodes/:id',
@@ -62,7 +62,7 @@ export const adminRoutes = {
   explainNode: {
     method: 'GET',
     path: '/api/nodes/:id/explain',
-    auth: 'admin',
+    auth: 'read',
     summary: 'What a node has left, which models it would take, and why not the others',
     reply: nodeExplanation,
   },
@@ -90,7 +90,7 @@ export const adminRoutes = {
   getLabels: {
     method: 'GET',
     path: '/api/nodes/:id/labels',
-    auth: 'admin',
+    auth: 'read',
     summary: 'The labels of a node and where each comes from',
     reply: schemas.labelsView,
   },
@@ -150,7 +150,7 @@ export const adminRoutes = {
   listNodeModels: {
     method: 'GET',
     path: '/api/nodes/:id/models',
-    auth: 'admin',
+    auth: 'read',
     summary: 'The replicas on a node',
     reply: z.array(schemas.replicaView),
   },
@@ -174,7 +174,7 @@ export const adminRoutes = {
   listBackends: {
     method: 'GET',
     path: '/api/nodes/:id/backends',
-    auth: 'admin',
+    auth: 'read',
     summary: 'The engines of a node: whether they can run there, and what is being done to them; none on an agent',
     reply: z.array(schemas.backendView),
   },
@@ -208,7 +208,7 @@ export const adminRoutes = {
   listLogs: {
     method: 'GET',
     path: '/api/nodes/:id/backend-logs',
-    auth: 'admin',
+    auth: 'read',
     summary: 'The models that have logs on a node',
     reply: schemas.logEntries,
     asks: 'data port',
@@ -216,7 +216,7 @@ export const adminRoutes = {
   readLogs: {
     method: 'GET',
     path: '/api/nodes/:id/backend-logs/:key',
-    auth: 'admin',
+    auth: 'read',
     summary:
       'The log of a replica (model#index), or of all replicas of a model; with follow=1 also what is still to come',
     query: schemas.logQuery,
@@ -227,7 +227,7 @@ export const adminRoutes = {
   listReplicas: {
     method: 'GET',
     path: '/api/replicas',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All replicas',
     reply: z.array(schemas.replicaView),
   },
@@ -247,7 +247,7 @@ export const adminRoutes = {
   listTokens: {
     method: 'GET',
     path: '/api/tokens',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All join tokens; never their text',
     reply: z.array(schemas.tokenView),
   },
@@ -276,7 +276,7 @@ export const adminRoutes = {
   listKeys: {
     method: 'GET',
     path: '/api/keys',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All API keys; never their text',
     reply: z.array(schemas.keyView),
   },
@@ -306,7 +306,7 @@ export const adminRoutes = {
   explainRequest: {
     method: 'GET',
     path: '/api/requests/:id',
-    auth: 'admin',
+    auth: 'read',
     summary: 'How a request was routed, by the id in its X-Request-Id header',
     reply: decisionRecord,
     asks: 'bus',
@@ -314,7 +314,7 @@ export const adminRoutes = {
   streamEvents: {
     method: 'GET',
     path: '/api/events',
-    auth: 'admin',
+    auth: 'read',
     summary: 'What happens, as it happens; after the event named by Last-Event-ID or ?after=',
     query: schemas.eventsQuery,
     reply: schemas.eventView,
@@ -323,7 +323,7 @@ export const adminRoutes = {
   listEvents: {
     method: 'GET',
     path: '/api/events/history',
-    auth: 'admin',
+    auth: 'read',
     summary: 'What happened, the newest first; of one model or node, or all',
     query: schemas.historyQuery,
     reply: z.array(schemas.eventView),

@@ -7,7 +7,7 @@ export const ruleRoutes = {
   listRules: {
     method: 'GET',
     path: '/api/nodes/scheduling',
-    auth: 'admin',
+    auth: 'read',
     summary: 'All rules, and whether they are met',
     reply: z.array(ruleView),
   },
@@ -23,7 +23,7 @@ export const ruleRoutes = {
   getRule: {
     method: 'GET',
     path: '/api/nodes/scheduling/:name',
-    auth: 'admin',
+    auth: 'read',
     summary: 'The rule of a model, and whether it is met',
     reply: ruleView,
   },

@@ -244,6 +244,8 @@ export const eventView = z.object({
   at: z.int(),
   /** `admin`, `config` (what a frontend is configured with), `node <name>` or `control`. */
   actor: z.string(),
+  /** Where the call came from that led to it; null for what the cluster does by itself. */
+  address: z.string().nullable(),
   /** What happened, as `noun.verb`: node.approved, node.offline, token.revoked … */
   action: z.string(),
   node_id: z.string().nullable(),

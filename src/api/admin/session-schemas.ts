@@ -9,6 +9,8 @@ export const signInInput = z
 
 export const sessionView = z.object({
   signed_in: z.boolean(),
+  /** False for somebody who may only look. */
+  may_change: z.boolean(),
   /** Who does it, in events; null when nobody is signed in. */
   actor: z.string().nullable(),
   expires_at: z.int().nullable(),

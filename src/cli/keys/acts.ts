@@ -34,7 +34,7 @@ function keyInput({ own, lists }: Given): KeyInput {
   if (expires !== undefined && !expiresInS)
     throw mistake(`--expires: expected 30m, 1h or 30d, got "${plain(expires)}".`)
   const scopes = keyScope.array().safeParse([scope])
-  if (!scopes.success) throw mistake(`--scope: expected inference or admin, got "${plain(scope)}".`)
+  if (!scopes.success) throw mistake(`--scope: expected inference, read or admin, got "${plain(scope)}".`)
   const models = lists.get('models')?.flatMap((names) => names.split(',').map((each) => each.trim()))
   // Read as none, an empty list would make a key that may ask everything.
   if (models?.some((each) => each === '')) throw mistake('--models: expected names of models, as in qwen,bge-m3.')
@@ -54,7 +54,9 @@ function aboutKey({ api }: Client, { name, id, scopes, models, expires_at: expir
   const end = expires === null ? 'Does not expire' : `Expires in ${span(expires - api.nowMs())}`
   const use = scopes.includes('admin')
     ? 'everything, as an admin'
-    : `inference with ${models ? few(models.map(plain)) : 'all models'}`
+    : scopes.includes('read')
+      ? 'looking at everything and changing nothing'
+      : `inference with ${models ? few(models.map(plain)) : 'all models'}`
   return `Key ${plain(name)} (${id})\n${end}, for ${use}.\nIt is shown this once. Send it as Authorization: Bearer <key>.`
 }
 

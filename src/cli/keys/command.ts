@@ -24,7 +24,7 @@ export const keysCommand: Command = {
         models: { value: 'a,b', many: true, help: 'The only models it may ask; without it all' },
         scope: {
           value: 'scope',
-          help: 'inference, which is the default, or admin: everything, like the key in admin.key',
+          help: 'inference, which is the default; read: to look at everything, and metrics; or admin: everything, like admin.key',
         },
         expires: { value: 'time', help: 'How long it works: 30m, 1h, 30d; without it for ever' },
       },

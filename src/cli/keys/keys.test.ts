@@ -76,7 +76,7 @@ batch     expired  inference  qwen, bge-m3  2h ago   77777777-5555-7000-8000-000
 
   test.each([
     [['create'], '--name is needed'],
-    [['create', '--name', 'x', '--scope', 'root'], '--scope: expected inference or admin, got "root".'],
+    [['create', '--name', 'x', '--scope', 'root'], '--scope: expected inference, read or admin, got "root".'],
     [['create', '--name', 'x', '--expires', 'soon'], '--expires: expected 30m, 1h or 30d, got "soon".'],
     [['create', '--name', 'x', '--expires', '0d'], '--expires: expected 30m, 1h or 30d, got "0d".'],
     [['create', '--name', 'x', '--models', ''], '--models'],

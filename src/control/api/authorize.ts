@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Route } from '../../api/admin/route.ts'
+import type { KeyScope } from '../../api/key-scope.ts'
 import { SIGNATURE_LIFE_MS, signedText } from '../../api/node-signature.ts'
 import { verify } from '../../bus/nkey.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
@@ -46,7 +47,8 @@ export async function authorize(
     case 'none':
       return caller
     case 'admin':
-      return { ...caller, ...(await adminOf(request, deps)) }
+    case 'read':
+      return { ...caller, ...(await adminOf(request, auth, deps)) }
     case 'join': {
       const token = shownBearer(request)
       if (!token)
@@ -61,14 +63,15 @@ export async function authorize(
 }
 
 /** Who shows a key; else who is signed in to the dashboard. */
-async function adminOf(request: IncomingMessage, deps: AuthorizeDeps): Promise<Holder> {
+async function adminOf(request: IncomingMessage, auth: 'admin' | 'read', deps: AuthorizeDeps): Promise<Holder> {
   const key = shownBearer(request)
-  if (key !== undefined) return holderOf(key, deps)
+  if (key !== undefined) return holderOf(key, auth, deps)
   const session = shownSession(request)
   if (session === undefined) throw new AppError('unauthorized', NO_KEY)
   refuseForgery(request)
   const found = await findSession(deps.db, hashSecret(session))
   if (!found) throw new AppError('unauthorized', SESSION_OVER)
+  if (found.scopes) checkScope(found.scopes, auth)
   return { actor: found.actor, keyId: found.key_id }
 }
 
@@ -76,18 +79,17 @@ const NO_KEY = 'This call needs the admin key: Authorization: Bearer <admin key>
 const SESSION_OVER =
   'You are no longer signed in. Sign in with an admin key, or with a link: flotilla dashboard prints one.'
 
-/** Who has the admin key of this frontend, or an API key that is as good. */
-export async function holderOf(key: string, { db, adminKey, clock, log }: AuthorizeDeps): Promise<Holder> {
+/** Who has the admin key of this frontend, or an API key that is good for this. */
+export async function holderOf(
+  key: string,
+  auth: 'admin' | 'read',
+  { db, adminKey, clock, log }: AuthorizeDeps,
+): Promise<Holder> {
   if (sameSecret(key, adminKey)) return { actor: 'admin', keyId: null }
   // What cannot be an API key is not worth asking the store for. The store compares hashes: how long it takes says nothing.
   const found = key.startsWith('fk_') ? await findKeyByHash(db, hashSecret(key)) : undefined
   if (!found) throw new AppError('unauthorized', 'The admin key is wrong.')
-  if (!found.scopes.includes('admin')) {
-    throw new AppError(
-      'forbidden',
-      'This API key is for inference only. Use the admin key, or make one with flotilla keys create --scope admin.',
-    )
-  }
+  checkScope(found.scopes, auth)
   if (clock.nowMs() - (found.last_used_at ?? 0) > TOUCH_PERIOD_MS) {
     // Merely told to people: the call itself does not wait for it.
     db.transaction((tx) => touchKeys(tx, [found.id])).catch((error: unknown) =>
@@ -95,6 +97,15 @@ export async function holderOf(key: string, { db, adminKey, clock, log }: Author
     )
   }
   return { actor: `key ${found.name}`, keyId: found.id }
+}
+
+function checkScope(scopes: readonly KeyScope[], auth: 'admin' | 'read'): void {
+  if (scopes.includes('admin')) return
+  const mayRead = scopes.includes('read')
+  if (auth === 'read' && mayRead) return
+  const what = mayRead ? 'may look at everything and change nothing' : 'is for inference only'
+  const text = `This API key ${what}. Use the admin key, or make one with flotilla keys create --scope ${auth}.`
+  throw new AppError('forbidden', text)
 }
 
 /** The node named in the path is the one that signed this very call just now. */

@@ -21,7 +21,6 @@ export function backendAnswers(
   const tellAsked = (verb: 'install' | 'upgrade' | 'delete', node: NodeRow, engine: BackendView): Promise<void> =>
     change(deps, (_tx, tell) =>
       tell({
-        actor: 'admin',
         action: `engine.${verb}`,
         nodeId: node.id,
         reason: `${node.name} was asked to ${verb} ${engine.name}`,

@@ -43,7 +43,7 @@ export async function writeSlots(tx: Sql, tell: Tell, node: NodeRow, value: numb
     value === null
       ? ['node.slots_reset', `${name} has the slots its worker declares again: ${declared}`]
       : ['node.slots_set', `${name} has ${value} slots for each model`]
-  await tell({ actor: 'admin', action, nodeId, reason, data: { value: value ?? declared } })
+  await tell({ action, nodeId, reason, data: { value: value ?? declared } })
 }
 
 export async function writeBudget(tx: Sql, tell: Tell, node: NodeRow, text: string | null): Promise<void> {
@@ -55,7 +55,7 @@ export async function writeBudget(tx: Sql, tell: Tell, node: NodeRow, text: stri
     text === null
       ? ['node.budget_reset', `${name} has the VRAM budget its worker declares again: ${declared ?? 'none'}`]
       : ['node.budget_set', `replicas on ${name} may use ${text} of its VRAM`]
-  await tell({ actor: 'admin', action, nodeId, reason, data: { value: text ?? declared } })
+  await tell({ action, nodeId, reason, data: { value: text ?? declared } })
 }
 
 function refuseAgent({ name, node_type: type }: NodeRow, what: string): void {

@@ -20,9 +20,9 @@ export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 
   return {
     listKeys: () => listKeys(deps.db),
 
-    async createKey({ name, scopes, models, expires_in_s: expiresInS }, _params, { actor }) {
-      if (models && scopes.includes('admin')) {
-        const text = 'models: a key with the scope admin may do everything, so it takes no list of models'
+    async createKey({ name, scopes, models, expires_in_s: expiresInS }) {
+      if (models && !scopes.every((scope) => scope === 'inference')) {
+        const text = 'models: only a key for inference alone takes a list of models'
         throw new AppError('bad_request', text, { details: { param: 'models' } })
       }
       const key = newSecret('fk')
@@ -38,19 +38,19 @@ export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 
         const inserted = await insertIfRoom(tx, made)
         const reason = `the API key "${name}" was made`
         const data = { key_id: made.id, scopes: made.scopes, models: made.models }
-        await tell({ actor, action: 'key.created', reason, data })
+        await tell({ action: 'key.created', reason, data })
         return inserted
       })
       return { ...row, key }
     },
 
-    revokeKey: (_body, { id }, { actor }) =>
+    revokeKey: (_body, { id }) =>
       change(deps, async (tx, tell) => {
         const revoked = await revokeKey(tx, id)
         if (!revoked) throw new AppError('not_found', `There is no API key "${id}".`)
         const { key, changed } = revoked
         const reason = `the API key "${key.name}" no longer works`
-        if (changed) await tell({ actor, action: 'key.revoked', reason, data: { key_id: id } })
+        if (changed) await tell({ action: 'key.revoked', reason, data: { key_id: id } })
         return key
       }),
   }

@@ -66,7 +66,7 @@ export async function setAdminLabels(
 
 function tellLabels(tell: Tell, { id, name }: NodeRow, keys: string[]): Promise<void> {
   const reason = `labels of ${name} changed: ${keys.join(', ')}`
-  return tell({ actor: 'admin', action: 'node.labelled', nodeId: id, reason, data: { keys } })
+  return tell({ action: 'node.labelled', nodeId: id, reason, data: { keys } })
 }
 
 /** What no admin has set, no admin can take away: it would be back at the next registration. */

@@ -13,7 +13,6 @@ export function lossAnswers(deps: AdminDeps): Answers<'acceptLoss'> {
         if (lost.length === 0) return { nodes: lost }
         await acceptLoss(tx)
         await tell({
-          actor: 'admin',
           action: 'cluster.loss_accepted',
           reason: `${lost.join(', ')} will not come back: their replicas are given up and replaced`,
           data: { nodes: lost },

@@ -29,7 +29,7 @@ export function modelFileAnswers(deps: AdminDeps): Answers<'deleteModelFiles'> {
       const deleted = await askWorker(deps, node, 'modelDelete', command, DELETE_WITHIN_MS)
       const reason = `${deleted.files} files of ${modelName} on ${node.name} were deleted`
       await change(deps, (_tx, tell) =>
-        tell({ actor: 'admin', action: 'model.files_deleted', nodeId: id, modelName, reason, data: deleted }),
+        tell({ action: 'model.files_deleted', nodeId: id, modelName, reason, data: deleted }),
       )
       return deleted
     },

@@ -28,7 +28,7 @@ export function modelLoadAnswers(deps: AdminDeps): Answers<'loadModel' | 'unload
         if (!(await listModels(tx)).some((model) => model.name === name)) throw noModel(name)
         await saveDemand(tx, name, LOAD_WANTED_MS)
         const reason = `${name} is to be loaded now`
-        await tell({ actor: 'admin', action: 'model.load_asked', modelName: name, reason })
+        await tell({ action: 'model.load_asked', modelName: name, reason })
       })
       return statusNow(name)
     },

@@ -24,14 +24,14 @@ export function modelAnswers(
   return {
     listModels: () => viewModels(deps.db),
     getModel: (_body, { name }) => viewOneModel(deps.db, name),
-    saveModel: async (input, _params, caller) => save(deps, toModel(input), caller.actor),
+    saveModel: async (input) => save(deps, toModel(input)),
 
-    async putModel({ name: named, ...settings }, { name }, { actor, request }) {
+    async putModel({ name: named, ...settings }, { name }, { request }) {
       if (named !== undefined && named !== name) {
         const text = `name: "${named}" is not the name in the path, "${name}". A model keeps its name: leave it out.`
         throw new AppError('bad_request', text, { details: { param: 'name' } })
       }
-      return save(deps, toModel({ name: checkedName(name), ...settings }), actor, seenAt(request))
+      return save(deps, toModel({ name: checkedName(name), ...settings }), seenAt(request))
     },
 
     deleteModel: (_body, { name }) =>
@@ -54,15 +54,15 @@ async function refuseServed(tx: Sql, name: string): Promise<void> {
 export async function removeModel(tx: Sql, tell: Tell, name: string): Promise<void> {
   if (!(await deleteModel(tx, name))) throw noModel(name)
   await deleteDemand(tx, name)
-  await tell({ actor: 'admin', action: 'model.deleted', modelName: name, reason: `model ${name} was removed` })
+  await tell({ action: 'model.deleted', modelName: name, reason: `model ${name} was removed` })
 }
 
 /** `replaced` says how many replicas of the old meaning there are. */
-export async function writeModel(tx: Sql, tell: Tell, model: Model, replaced: number, actor = 'admin'): Promise<void> {
+export async function writeModel(tx: Sql, tell: Tell, model: Model, replaced: number): Promise<void> {
   const { name, engine, revision } = model
   await saveModel(tx, model)
   const data = { engine, revision, replaced }
-  await tell({ actor, action: 'model.saved', modelName: name, reason: `model ${name} was saved`, data })
+  await tell({ action: 'model.saved', modelName: name, reason: `model ${name} was saved`, data })
 }
 
 /** A path may hold more than a body is allowed to. */
@@ -72,7 +72,7 @@ function checkedName(name: string): string {
   throw new AppError('bad_request', `name: ${error.issues[0]!.message}`, { details: { param: 'name' } })
 }
 
-async function save(deps: AdminDeps, model: Model, actor: string, seenMs?: number): Promise<ModelSaved> {
+async function save(deps: AdminDeps, model: Model, seenMs?: number): Promise<ModelSaved> {
   const { name } = model
   // Read before: within, it would be run again at every heartbeat, and after it they may be on their way out.
   const replicas = (await listReplicas(deps.db)).filter((replica) => replica.modelName === name)
@@ -83,7 +83,7 @@ async function save(deps: AdminDeps, model: Model, actor: string, seenMs?: numbe
     const effect = effectOf({ before, after: model, replicas, rule })
     // What means the same is not written again: nothing has changed, so nobody is told and nobody is woken.
     if (!effect.is_changed) return effect
-    await writeModel(tx, tell, model, effect.replaced, actor)
+    await writeModel(tx, tell, model, effect.replaced)
     return effect
   })
   if (!effect) throw await modelConflict(deps.db, name)

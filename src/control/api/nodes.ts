@@ -41,7 +41,6 @@ export function nodeAnswers(
         await deleteNode(tx, id)
         const reason = `${name} was removed from the cluster`
         await tell({
-          actor: 'admin',
           action: 'node.removed',
           nodeId: id,
           reason,
@@ -58,7 +57,7 @@ export function nodeAnswers(
       const view = await change(deps, async (tx, tell) => {
         const { name } = await neededNode(tx, id)
         if (!(await approveNode(tx, id))) throw new AppError('conflict', `${name} is approved already.`)
-        await tell({ actor: 'admin', action: 'node.approved', nodeId: id, reason: `${name} may take part` })
+        await tell({ action: 'node.approved', nodeId: id, reason: `${name} may take part` })
         return viewOneNode(tx, id)
       })
       await deps.onNodeApproved(view.public_key, id)
@@ -82,7 +81,7 @@ export async function writeDesired(tx: Sql, tell: Tell, node: NodeRow, desired: 
     desired === 'draining'
       ? ['node.draining', `${name} takes no new requests and replicas`]
       : ['node.resumed', `${name} takes requests and replicas again`]
-  if (await setDesired(tx, nodeId, desired)) await tell({ actor: 'admin', action, nodeId, reason })
+  if (await setDesired(tx, nodeId, desired)) await tell({ action, nodeId, reason })
 }
 
 /** Its rows are gone, so nothing it does counts any more; that it stops soon is a courtesy to its machine. */

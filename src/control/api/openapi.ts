@@ -33,6 +33,7 @@ export function openapiDocument(): Json {
 const SECURITY = {
   admin: { type: 'http', scheme: 'bearer', description: 'The admin key, or an API key with the scope admin' },
   join: { type: 'http', scheme: 'bearer', description: 'A join token' },
+  read: { type: 'http', scheme: 'bearer', description: 'The admin key, or an API key with the scope admin or read' },
   node: {
     type: 'apiKey',
     in: 'header',

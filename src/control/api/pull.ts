@@ -24,7 +24,6 @@ export function pullAnswers(deps: AdminDeps): Answers<'pullModel'> {
         const reason = `${node.name} was asked to fetch the files of ${name}`
         await change(deps, (_tx, tell) =>
           tell({
-            actor: 'admin',
             action: 'model.pull',
             nodeId: id,
             modelName: name,

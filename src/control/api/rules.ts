@@ -14,12 +14,12 @@ export function ruleAnswers(deps: AdminDeps): Answers<'listRules' | 'getRule' | 
     listRules: () => viewRules(deps.db),
     getRule: (_body, { name }) => viewOneRule(deps.db, name),
 
-    async saveRule(input, _params, { actor, request }) {
+    async saveRule(input, _params, { request }) {
       const seenMs = seenAt(request)
       const isSaved = await change(deps, async (tx, tell) => {
         const before = await findRule(tx, input.model_name)
         if (isChangedSince(before?.updated_at, seenMs)) return false
-        await writeRule(tx, tell, input, actor)
+        await writeRule(tx, tell, input)
         return true
       })
       if (!isSaved) throw await ruleConflict(deps.db, input.model_name)
@@ -41,21 +41,21 @@ async function ruleConflict(db: Sql, modelName: string): Promise<AppError> {
   return conflictError(db, { what: `The rule for "${modelName}"`, modelName, actions, current })
 }
 
-export async function writeRule(tx: Sql, tell: Tell, input: RuleInput, actor = 'admin'): Promise<void> {
+export async function writeRule(tx: Sql, tell: Tell, input: RuleInput): Promise<void> {
   // Who changes a rule of the configuration does not take it out of there: the next start brings it back.
   const source = (await findRule(tx, input.model_name))?.source ?? 'api'
   const settings = toSettings(input, source)
   await saveRule(tx, settings)
   const { model_name: modelName, ...data } = input
   const reason = withWarning(describeSettings(settings), source)
-  await tell({ actor, action: 'rule.saved', modelName, reason, data: { ...data, source } })
+  await tell({ action: 'rule.saved', modelName, reason, data: { ...data, source } })
 }
 
 export async function removeRule(tx: Sql, tell: Tell, modelName: string): Promise<void> {
   const rule = await findRule(tx, modelName)
   if (!rule || !(await deleteRule(tx, modelName))) throw noRule(modelName)
   const reason = withWarning(`the rule for ${modelName} was removed`, rule.source)
-  await tell({ actor: 'admin', action: 'rule.deleted', modelName, reason })
+  await tell({ action: 'rule.deleted', modelName, reason })
 }
 
 function withWarning(text: string, source: 'api' | 'config'): string {

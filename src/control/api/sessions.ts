@@ -14,6 +14,7 @@ import {
   type Holder,
   type SessionRow,
 } from '../../store/sessions.ts'
+import { addressOf } from '../acting.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'
 import { holderOf } from './authorize.ts'
@@ -40,7 +41,7 @@ export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession
   /** Who shows a key; those who show a wrong one are told how to get a right one. */
   const byKey = async (key: string): Promise<Holder> => {
     try {
-      return await holderOf(key, deps)
+      return await holderOf(key, 'read', deps)
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthorized') throw new AppError('unauthorized', WRONG_KEY)
       throw error
@@ -50,7 +51,7 @@ export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession
   const begin = async (request: IncomingMessage, shown: { key: Holder } | { code: string }) => {
     const token = newSecret('fls')
     const fixed = { id: randomUUID(), hash: hashSecret(token), lifeMs: SESSION_LIFE_MS }
-    const address = request.socket.remoteAddress ?? 'an unknown address'
+    const address = addressOf(request) ?? 'an unknown address'
     const row = await change(deps, async (tx, tell) => {
       const holder = 'key' in shown ? shown.key : await takeCode(tx, hashSecret(shown.code))
       if (!holder) throw new AppError('unauthorized', WRONG_CODE)
@@ -114,5 +115,7 @@ const WRONG_KEY =
 const WRONG_CODE = `This link was used before, or is older than ${CODE_LIFE_MS / 60_000} minutes: ${HOW_TO_GET_A_LINK}.`
 
 function viewOf(row: SessionRow | undefined): SessionView {
-  return { signed_in: row !== undefined, actor: row?.actor ?? null, expires_at: row?.expires_at ?? null, version }
+  const mayChange = row !== undefined && (row.scopes?.includes('admin') ?? true)
+  const { actor = null, expires_at = null } = row ?? {}
+  return { signed_in: row !== undefined, may_change: mayChange, actor, expires_at, version }
 }

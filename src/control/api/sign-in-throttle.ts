@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isLoopback } from '../../platform/address.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { addressOf } from '../acting.ts'
 import { AppError } from '../../platform/errors.ts'
 
 /** Failures are counted for so long from the first one on; what is refused meanwhile does not prolong it. */
@@ -60,8 +61,9 @@ export class SignInThrottle {
 const THIS_MACHINE = 'this machine'
 
 /** Whoever comes through a proxy on this machine is not its owner, and all of them share one count. */
-function originOf({ socket, headers }: IncomingMessage): string {
-  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+function originOf(request: IncomingMessage): string {
+  const { headers } = request
+  const address = addressOf(request) ?? ''
   if (!isLoopback(address)) return address.includes(':') ? networkOf(address) : address
   return PROXY_HEADERS.some((name) => headers[name] !== undefined) ? 'a proxy' : THIS_MACHINE
 }

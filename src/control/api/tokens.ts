@@ -45,7 +45,7 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
         const made = await insert(tx, { id: randomUUID(), name: DEFAULT_NAME, token })
         const data = { token_id: made.id, revoked_id: before?.id ?? null }
         const reason = 'the default join token was replaced; the old one no longer works'
-        await tell({ actor: 'admin', action: 'token.rotated', reason, data })
+        await tell({ action: 'token.rotated', reason, data })
         return made
       })
       return { ...row, token }
@@ -65,7 +65,7 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
       const row = await change(deps, async (tx, tell) => {
         const made = await insert(tx, { id: randomUUID(), name, token, expiresInMs, maxUses })
         const reason = `the join token "${name}" was made`
-        await tell({ actor: 'admin', action: 'token.created', reason, data: { token_id: made.id } })
+        await tell({ action: 'token.created', reason, data: { token_id: made.id } })
         return made
       })
       return { ...row, token }
@@ -87,7 +87,7 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
         if (!revoked) throw new AppError('not_found', `There is no join token "${id}".`)
         const { token, changed } = revoked
         const reason = `the join token "${token.name}" no longer works`
-        if (changed) await tell({ actor: 'admin', action: 'token.revoked', reason, data: { token_id: id } })
+        if (changed) await tell({ action: 'token.revoked', reason, data: { token_id: id } })
         return token
       }),
   }

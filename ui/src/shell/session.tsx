@@ -10,6 +10,8 @@ import { Spinner } from '../parts/spinner.tsx'
 
 interface Session {
   isSignedIn: boolean
+  /** False for somebody who may only look. */
+  mayChange: boolean
   actor: string | null
   version: string
   signIn: (given: { key: string } | { code: string }) => Promise<void>
@@ -61,6 +63,7 @@ export function SessionProvider({ children }: { children: ReactNode }): ReactNod
     () =>
       view && {
         isSignedIn: view.signed_in,
+        mayChange: view.may_change,
         actor: view.actor,
         version: view.version,
         signIn: async (given) => {

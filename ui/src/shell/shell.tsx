@@ -32,7 +32,8 @@ const PLACES = [
 
 /** What stands around every page: where one is, where one can go, and how the cluster is. */
 export function Shell({ children }: { children: ReactNode }): ReactNode {
-  const { isSignedIn, signOut, actor, version } = useSession()
+  const { isSignedIn, signOut, actor, mayChange, version } = useSession()
+  const who = `${actor ?? ''}${mayChange ? '' : ', may only look'}`
   const [path, navigate] = useLocation()
   const connection = useConnectionState()
   const nav = useRef<HTMLElement>(null)
@@ -65,7 +66,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           <div className={style['tools']}>
             <ThemeButton />
             {isSignedIn ? (
-              <IconButton icon={LogOut} label={`Sign out (${actor ?? ''})`} onClick={() => void signOut()} />
+              <IconButton icon={LogOut} label={`Sign out (${who})`} onClick={() => void signOut()} />
             ) : (
               <IconButton icon={LogIn} label="Sign in" onClick={() => navigate('/sign-in')} />
             )}

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
+import type { KeyScope } from '../../../../src/api/key-scope.ts'
 import { useChange } from '../../api/use-change.ts'
 import { useModels } from '../../live/use-live.ts'
 import { Button } from '../../parts/button.tsx'
@@ -11,7 +12,7 @@ import { LifetimeField } from './lifetime-field.tsx'
 import { expiryOf, modelsOf, type Lifetime } from './lifetimes.ts'
 import { ShownOnce } from './shown-once.tsx'
 
-const BLANK = { name: '', scope: 'inference' as 'inference' | 'admin', models: '', lifetime: '2592000' as Lifetime }
+const BLANK = { name: '', scope: 'inference' as KeyScope, models: '', lifetime: '2592000' as Lifetime }
 
 /** Makes a key, and then shows it: only this once. */
 export function KeyDialog({ open, onClose }: { open: boolean; onClose: () => void }): ReactNode {
@@ -54,6 +55,7 @@ export function KeyDialog({ open, onClose }: { open: boolean; onClose: () => voi
           onChange={(scope) => setForm({ ...form, scope })}
           options={[
             { value: 'inference', label: 'Ask models' },
+            { value: 'read', label: 'Look' },
             { value: 'admin', label: 'Everything' },
           ]}
         />

@@ -7,6 +7,7 @@ function anEvent(given: Partial<EventView>): EventView {
     id: 1,
     at: 0,
     actor: 'node ada',
+    address: null,
     action: '',
     node_id: null,
     model_name: null,

@@ -58,7 +58,10 @@ function Event({ event }: { event: EventView }): ReactNode {
       <span className={style['what']}>
         {event.model_name !== null && <Link href={linkTo.whyModel(event.model_name)}>{event.model_name}</Link>}{' '}
         {node && <Link href={linkTo.node(node.id)}>{node.name}</Link>} {event.reason}{' '}
-        <span className={style['actor']}>by {event.actor}</span>
+        <span className={style['actor']}>
+          by {event.actor}
+          {event.address !== null && ` from ${event.address}`}
+        </span>
       </span>
     </li>
   )

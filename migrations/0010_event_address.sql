@@ -1,0 +1,3 @@
+-- works from: 0009
+-- Where the caller was whose change an event tells of.
+alter table events add column address text;
