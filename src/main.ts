@@ -54,6 +54,8 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
       return (await import('./run-gateway.ts')).runGateway(config)
     case 'worker':
       return (await import('./join.ts')).runWorker(config)
+    case 'nats':
+      return (await import('./run-nats.ts')).runNats(invocation)
     default:
       return (await import('./cli/run-client.ts')).runClient(invocation, config)
   }

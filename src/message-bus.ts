@@ -6,7 +6,7 @@ import type { BusDeps } from './bus/bus.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import { mintUserJwt, readAccount, type Signer } from './bus/user-jwt.ts'
 import { busUrlFor, type Peer } from './bus-reach.ts'
-import { formatAddress, hostAndPort, reachableAddress, type Address } from './platform/address.ts'
+import { formatAddress, hostAndPort, isLoopback, reachableAddress, type Address } from './platform/address.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
@@ -44,6 +44,8 @@ export interface MessageBusOptions {
   natsUrl: string | undefined
   /** Signs the users of a NATS server with accounts. */
   accountSeedFile: string | undefined
+  /** Whether a server without accounts may be on another machine. */
+  isInsecure: boolean
   /** What was asked for; without it, the default port or the next free one on `defaultHost`. */
   listen: Address | undefined
   defaultHost: string
@@ -59,9 +61,15 @@ const JWT_LIFE_MS = 60 * 60_000
 const MOST_GATEWAYS = 1000
 
 export async function openMessageBus(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
-  const { natsUrl, accountSeedFile } = options
+  const { natsUrl, accountSeedFile, isInsecure } = options
   if (natsUrl === undefined) return embedded(options, log)
   if (accountSeedFile !== undefined) return accounts(natsUrl, readSeedFile(accountSeedFile))
+  if (!isInsecure && !isLoopback(reachOf(natsUrl).listen.host)) {
+    const text =
+      'On a NATS server without accounts any node can pass itself off as another and hear what others are told.'
+    const how = 'flotilla nats setup writes the configuration of one with accounts; --insecure takes it as it is.'
+    throw new AppError('usage', `${text} ${how}`)
+  }
   log.warn(
     'The NATS server is used without accounts: any node can pass itself off as another. --nats-account-seed-file confines each to its own subjects.',
   )

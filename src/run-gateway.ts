@@ -122,9 +122,9 @@ interface Place {
 
 /** A bus that was named is used as named; otherwise a frontend says where it is. */
 async function placeOf(config: Config, seed: string, log: Logger): Promise<Place> {
-  const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, url, key } = config
+  const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, url, key } = config
   if (natsUrl === undefined) return { ask: askFrontends(new AnyFrontend([url!]), key!, publicKeyOf(seed)) }
-  const named = { natsUrl, accountSeedFile, listen: undefined, defaultHost: '', approved: [] }
+  const named = { natsUrl, accountSeedFile, isInsecure, listen: undefined, defaultHost: '', approved: [] }
   const { address, clientId } = (await openMessageBus(named, log)).client('gateway')
   return { ask: async () => ({ gateway_id: clientId, bus_url: address.url, bus_jwt: null }), address }
 }

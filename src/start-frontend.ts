@@ -97,6 +97,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     {
       natsUrl: config.nats_url,
       accountSeedFile: config.nats_account_seed_file,
+      isInsecure: config.insecure,
       listen: config.bus_listen,
       defaultHost: config.listen.host,
       approved: await listApproved(db),

@@ -3,6 +3,7 @@ import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
 import { enginesCommand } from './engines/command.ts'
 import { keysCommand } from './keys/command.ts'
+import { natsCommand } from './nats/command.ts'
 import { logsCommand } from './logs/command.ts'
 import { modelsCommand } from './models/command.ts'
 import { applyCommand, exportCommand, planCommand, whatIfCommand } from './plan/command.ts'
@@ -11,7 +12,7 @@ import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
 import { whyCommand } from './why/command.ts'
 
-const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
+const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file', 'insecure']
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
 const machine: readonly OptionName[] = [
   'node_labels',
@@ -108,6 +109,7 @@ export const commands: readonly Command[] = [
       'key',
       'nats_url',
       'nats_account_seed_file',
+      'insecure',
       'processes',
       'expose_node_header',
       ...admission,
@@ -275,4 +277,5 @@ export const commands: readonly Command[] = [
     ],
   },
   keysCommand,
+  natsCommand,
 ]

@@ -178,6 +178,13 @@ export const options = {
     help: 'File with the seed of the NATS account (or of a signing key, and the account below), so that every node gets a user of its own',
     default: () => undefined,
   },
+  insecure: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Use a NATS server on another machine without accounts, where any node can pass itself off as another',
+    default: () => 'false',
+    switch: true,
+  },
   join: {
     type: urls('http', 'https'),
     value: 'url,…',
