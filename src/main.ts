@@ -55,7 +55,7 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
     case 'worker':
       return (await import('./join.ts')).runWorker(config)
     case 'nats':
-      return (await import('./run-nats.ts')).runNats(invocation)
+      return (await import('./run-nats.ts')).runNats(invocation, config)
     default:
       return (await import('./cli/run-client.ts')).runClient(invocation, config)
   }

@@ -14,10 +14,11 @@ import { tempFolder } from './testing/temp-folder.ts'
 import { until } from './testing/until.ts'
 
 function nats(...args: string[]): string {
+  const json = args.includes('--json')
   const parsed = parseArguments(['nats', ...args])
   if (parsed.kind !== 'run') throw new Error('is no command')
   let printed = ''
-  runNats(parsed, { print: (text: string) => (printed += text) } as never)
+  runNats(parsed, { json }, { print: (text: string) => (printed += text) } as never)
   return printed
 }
 
@@ -81,6 +82,7 @@ test('users that frontends sign are let in; keys are rotated in peace, and singl
   const third = newSeed()
   expect(await comesIn(third, sign(third))).toBe(true)
   expect(nats('show', folder)).toMatch(/signing keys {2}1\n {2}revoked {7}1\n {2}U/)
+  expect(JSON.parse(nats('show', folder, '--json'))).toMatchObject({ folder, signing_keys: [expect.any(String)] })
 })
 
 test('an operator that is there is never overwritten, and what is wrong is said without a secret', async () => {

@@ -1,5 +1,6 @@
 import { newNatsOperator, newSigningKey } from './bus/nats-operator.ts'
 import { formatAddress, hostAndPort } from './platform/address.ts'
+import type { Config } from './config/options.ts'
 import { systemClock } from './platform/clock.ts'
 import { AppError } from './platform/errors.ts'
 import { shellWord } from './cli/format.ts'
@@ -11,16 +12,28 @@ import { createFolder, natsFolder, readKept, writeFolder, type NatsFolder } from
 const DEFAULT_LISTEN = '0.0.0.0:4222'
 
 /** `flotilla nats`: files only, no cluster and no server is asked. */
-export function runNats(invocation: Invocation, terminal = processTerminal(), clock = systemClock): number {
-  terminal.print(acts[invocation.subcommand!.name]!(invocation, clock.nowMs()))
+export function runNats(
+  invocation: Invocation,
+  { json }: Pick<Config, 'json'>,
+  terminal = processTerminal(),
+  clock = systemClock,
+): number {
+  const folder = natsFolder(invocation.values.at(invocation.subcommand!.name === 'revoke' ? 1 : 0))
+  const text = acts[invocation.subcommand!.name]!(folder, invocation, clock.nowMs())
+  terminal.print(json ? JSON.stringify(viewOf(folder), null, 2) : text)
   return 0
 }
 
-type Act = (given: Pick<Invocation, 'values' | 'own'>, nowMs: number) => string
+type Act = (folder: NatsFolder, given: Pick<Invocation, 'values' | 'own'>, nowMs: number) => string
+
+function viewOf(folder: NatsFolder): object {
+  const { account, signingKeys, revocations, listen } = readKept(folder)
+  const files = { folder: folder.path, config: folder.config, seed_file: folder.seedFile }
+  return { ...files, account, listen, signing_keys: signingKeys, revocations }
+}
 
 const acts: Record<string, Act> = {
-  show({ values }) {
-    const folder = natsFolder(values[0])
+  show(folder) {
     const { account, signingKeys, revocations, listen } = readKept(folder)
     const revoked = Object.entries(revocations).map(
       ([key, atS]) => `  ${key} until ${new Date(atS * 1000).toISOString()}`,
@@ -36,9 +49,8 @@ const acts: Record<string, Act> = {
     ].join('\n')
   },
 
-  setup({ values, own }, nowMs) {
+  setup(folder, { own }, nowMs) {
     const listen = parseListen(own.get('listen') ?? DEFAULT_LISTEN)
-    const folder = natsFolder(values[0])
     createFolder(folder)
     const { operator, signingSeed } = newNatsOperator(nowMs)
     writeFolder(folder, { ...operator, listen }, nowMs, signingSeed)
@@ -58,8 +70,7 @@ const acts: Record<string, Act> = {
     ].join('\n')
   },
 
-  rotate({ values, own }, nowMs) {
-    const folder = natsFolder(values[0])
+  rotate(folder, { own }, nowMs) {
     const operator = readKept(folder)
     if (own.has('retire')) {
       const retired = operator.signingKeys.length - 1
@@ -77,13 +88,12 @@ const acts: Record<string, Act> = {
     ].join('\n')
   },
 
-  revoke({ values }, nowMs) {
+  revoke(folder, { values }, nowMs) {
     const publicKey = values[0]!
     if (!/^U[A-Z2-7]{55}$/.test(publicKey)) {
       const text = `"${plain(publicKey)}" is no public key of a user (U…). flotilla nodes show prints that of a node.`
       throw new AppError('usage', `flotilla nats revoke: ${text}`)
     }
-    const folder = natsFolder(values[1])
     const operator = readKept(folder)
     const revocations = { ...operator.revocations, [publicKey]: Math.floor(nowMs / 1000) }
     writeFolder(folder, { ...operator, revocations }, nowMs)

@@ -8,7 +8,7 @@ export const natsCommand: Command = {
   about:
     'Writes what a nats-server needs to tell the machines of a cluster apart: an operator, an account, and the key that\n' +
     'frontends sign their users with. No other tool is needed, and the files stay where they are written.',
-  options: [],
+  options: ['json'],
   examples: ['flotilla nats setup', 'flotilla nats rotate', 'flotilla nats revoke UABC…'],
   subcommands: [
     {
