@@ -13,30 +13,30 @@ export const natsCommand: Command = {
   subcommands: [
     {
       name: 'show',
-      summary: 'What is in ./nats, or the folder named; no secrets',
+      summary: 'What there is; no secrets',
       arguments: [folder],
       examples: ['flotilla nats'],
     },
     {
       name: 'setup',
-      summary: 'Write the configuration of the server and the keys, into ./nats or the folder named',
+      summary: 'Write configuration and keys, into ./nats',
       arguments: [folder],
       flags: { listen: { value: 'host:port', help: 'Where the server listens; 0.0.0.0:4222 without it' } },
       examples: ['flotilla nats setup', 'flotilla nats setup /etc/flotilla/nats --listen 10.0.0.2:4222'],
     },
     {
       name: 'rotate',
-      summary: 'Make another signing key; the old one is taken until it is retired',
+      summary: 'Another signing key, beside the old one',
       arguments: [folder],
       flags: { retire: { help: 'Make none, but no longer take any but the newest' } },
       examples: ['flotilla nats rotate', 'flotilla nats rotate --retire'],
     },
     {
       name: 'revoke',
-      summary: 'No longer take what was signed so far for a key: of a node that was removed, or stolen',
+      summary: 'End what was signed for a key so far',
       arguments: [{ name: 'public-key' }, folder],
       about:
-        'Without it a node that was removed from the cluster could use the bus for up to an hour, until its user ends.',
+        'For a node that was removed, or stolen. Without it one that was removed from the cluster could use the bus for up to an hour, until its user ends.',
       examples: ['flotilla nats revoke UABC…'],
     },
   ],
