@@ -16,6 +16,7 @@ const isBuilt =
   (await runStep({ name: 'dashboard', command: process.execPath, args: ['scripts/build-ui.ts', '--if-stale'] })) &&
   (await runStep({ name: 'compiled', command: 'tsc', args: ['-p', 'tsconfig.build.json'] })) &&
   copyRest() &&
+  (await listParts()) &&
   (await tryOut())
 if (!isBuilt) process.exitCode = 1
 
@@ -29,6 +30,22 @@ function copyRest(): boolean {
   fs.writeFileSync(path.join(dist, 'package.json'), `${JSON.stringify(forUse, null, 2)}\n`)
   console.log('✓ copied migrations, models, ui/dist and package.json')
   return true
+}
+
+/** What is given on, as CycloneDX: every package with its version, licence and hash. */
+async function listParts(): Promise<boolean> {
+  const { code, output } = await runChild('npm', [
+    'sbom',
+    '--sbom-format',
+    'cyclonedx',
+    '--omit',
+    'dev',
+    '--loglevel',
+    'silent',
+  ])
+  if (code === 0) fs.writeFileSync(path.join(dist, 'sbom.cdx.json'), output)
+  console.log(`${code === 0 ? '✓' : '✗'} dist/sbom.cdx.json${code === 0 ? '' : `: ${output.trim()}`}`)
+  return code === 0
 }
 
 /** What was built must at least start. */
