@@ -179,6 +179,7 @@ const happy: Record<AdminRouteName, Happy> = {
   revokeToken: { says: { name: 'extra', state: 'revoked' } },
   listKeys: { says: [{ name: 'app', state: 'active', scopes: ['inference'], models: null }] },
   createKey: { body: () => ({ name: 'ci', scopes: ['admin'] }), says: { name: 'ci', scopes: ['admin'] } },
+  rotateKey: { body: () => ({}), says: { name: 'app', state: 'active', key: expect.stringMatching(/^fk_/) } },
   revokeKey: { says: { name: 'app', state: 'revoked' } },
   admitGateway: {
     body: () => ({ protocol: SPOKEN.newest, public_key: anApplicant().publicKey }),

@@ -87,6 +87,15 @@ export async function revokeKey(tx: Sql, id: string): Promise<{ key: KeyRow; cha
   return key && { key, changed: changed.length === 1 }
 }
 
+/** It ends after so long, if not before. */
+export async function shortenKey(tx: Sql, id: string, lifeMs: number): Promise<void> {
+  await tx.query(
+    `update api_keys set expires_at = now_ms() + cast($2 as bigint)
+     where id = $1 and (expires_at is null or expires_at > now_ms() + cast($2 as bigint))`,
+    [id, lifeMs],
+  )
+}
+
 /** These were used just now. At most 1000 at a time: each is a parameter of the statement. */
 export async function touchKeys(tx: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return

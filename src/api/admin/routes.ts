@@ -295,6 +295,14 @@ export const adminRoutes = {
     summary: 'An API key no longer works',
     reply: schemas.keyView,
   },
+  rotateKey: {
+    method: 'POST',
+    path: '/api/keys/:id/rotate',
+    auth: 'admin',
+    summary: 'Another API key in place of one; the old one works for a while longer',
+    body: schemas.rotateInput,
+    reply: schemas.keyCreated,
+  },
   admitGateway: {
     method: 'POST',
     path: '/api/gateways/credentials',

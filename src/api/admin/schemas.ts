@@ -225,6 +225,15 @@ export type KeyView = z.infer<typeof keyView>
 export const keyCreated = keyView.extend({ key: z.string() })
 export type KeyCreated = z.infer<typeof keyCreated>
 
+/** How long the key that is replaced still works, so that programs can be given the new one without a gap. */
+export const rotateInput = z.strictObject({
+  overlap_s: z
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .default(86_400),
+})
+
 /** A gateway process asks for its place on the bus. */
 export const gatewayInput = z.strictObject({
   protocol: z.int(),

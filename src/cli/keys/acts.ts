@@ -26,7 +26,21 @@ const revoke: Act = async (client, { values }) => {
   return show(client, key, () => [`Key ${plain(key.name)} is revoked: gateways refuse it from now on.`])
 }
 
-export const keyActs = { list, create, revoke } satisfies Record<string, Act>
+const rotate: Act = async (client, { values, own }) => {
+  const overlap = own.get('overlap') ?? '1d'
+  const overlapS = overlap === '0' ? 0 : parseSpanS(overlap)
+  if (overlapS === undefined) {
+    const text = `--overlap: expected 30m, 1h, 1d or 0, got "${plain(overlap)}".`
+    throw new AppError('usage', `flotilla keys rotate: ${text}`)
+  }
+  const { id, name } = findKey(values[0]!, await client.api.call('listKeys'))
+  const created = await client.api.call('rotateKey', { id }, { overlap_s: overlapS })
+  const old = overlapS === 0 ? 'no longer works' : `works for another ${span(overlapS * 1000)}`
+  if (!client.json) client.terminal.note(`${aboutKey(client, created)}\nThe old key ${plain(name)} (${id}) ${old}.`)
+  return show(client, created, () => [created.key])
+}
+
+export const keyActs = { list, create, rotate, revoke } satisfies Record<string, Act>
 
 function keyInput({ own, lists }: Given): KeyInput {
   const [name, scope, expires] = [own.get('name')!, own.get('scope') ?? 'inference', own.get('expires')]

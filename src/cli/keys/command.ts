@@ -35,6 +35,16 @@ export const keysCommand: Command = {
       ],
     },
     {
+      name: 'rotate',
+      summary: 'Another key in place of one, without a gap',
+      arguments: [{ name: 'key' }],
+      about: 'The new one may do what the old one may, and is printed alone. The old one works on for a while.',
+      flags: {
+        overlap: { value: 'time', help: 'How long the old one works: 30m, 1h, 1d, which is the default, or 0' },
+      },
+      examples: ['flotilla keys rotate notebook > notebook.key', 'flotilla keys rotate notebook --overlap 1h'],
+    },
+    {
       name: 'revoke',
       summary: 'End a key; gateways refuse it from then on',
       arguments: [{ name: 'key' }],

@@ -95,6 +95,15 @@ batch     expired  inference  qwen, bge-m3  2h ago   77777777-5555-7000-8000-000
     expect(stdout).toBe('Key deploy is revoked: gateways refuse it from now on.\n')
   })
 
+  test('rotate prints the new key alone, and says how long the old one works', async () => {
+    const call = `POST /api/keys/${boss.id}/rotate`
+    const { stdout, stderr, calls } = await run(['rotate', 'deploy', '--overlap', '1h'], { [call]: created })
+    expect(calls).toEqual(['GET /api/keys', [call, { overlap_s: 3600 }]])
+    expect(stdout).toBe(`${created.key}\n`)
+    expect(stderr).toContain(`The old key deploy (${boss.id}) works for another 1 h.`)
+    expect((await run(['rotate', 'deploy', '--overlap', 'soon'])).stderr).toContain('--overlap: expected 30m')
+  })
+
   test('of several with one name, revoke means the one that works; an unknown one is told with near names', async () => {
     const again = aKeyView({ id: '88888888-5555-7000-8000-000000000003', name: 'batch' })
     const call = `DELETE /api/keys/${again.id}`

@@ -94,6 +94,31 @@ describe('an API key', () => {
     expect((await scene.admin<Failed>('DELETE', '/api/keys/nobody')).status).toBe(404)
   })
 
+  test('is replaced without a gap: the new one may do the same, and the old one ends a while later', async () => {
+    const { scene, create, list, db, events } = await aScene()
+    const old = await create({ name: 'app', models: ['m'], expires_in_s: 90 * 86_400 })
+    const rotate = (body: object, id = old.id) => scene.admin<KeyCreated>('POST', `/api/keys/${id}/rotate`, body)
+    const { status, body: made } = await rotate({ overlap_s: 3600 })
+    expect(status).toBe(200)
+    expect(made).toMatchObject({ name: 'app', scopes: ['inference'], models: ['m'], state: 'active' })
+    expect(made.expires_at! - made.created_at).toBe(90 * 86_400_000)
+    expect((await listRoutedKeys(db)).map(({ key_hash: hash }) => hash).toSorted()).toEqual(
+      [hashSecret(old.key), hashSecret(made.key)].toSorted(),
+    )
+    const after = (await list()).find(({ id }) => id === old.id)!
+    expect(Math.abs(after.expires_at! - made.created_at - 3_600_000)).toBeLessThan(1000)
+    // Once more: what ends soon is not made to last longer.
+    await rotate({ overlap_s: 7200 })
+    expect((await list()).find(({ id }) => id === old.id)!.expires_at).toBe(after.expires_at)
+    expect((await events()).at(-1)).toMatchObject({ action: 'key.rotated', data: { replaced_id: old.id } })
+    await rotate({ overlap_s: 0 })
+    expect(await rotate({})).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('no longer works') } },
+    })
+    expect((await rotate({}, 'nobody')).status).toBe(404)
+  })
+
   test('there are no more than gateways can be told of in one message', async () => {
     const { scene, create, list, events } = await aScene()
     const models = Array.from({ length: 1000 }, (_, i) => `${i}`.padEnd(200, 'm'))

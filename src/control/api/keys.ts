@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../platform/errors.ts'
 import { hashSecret, newSecret } from '../../platform/secrets.ts'
-import { insertKey, listKeys, listRoutedKeys, makeRoomForKey, revokeKey, type NewKey } from '../../store/api-keys.ts'
+import {
+  insertKey,
+  listKeys,
+  listRoutedKeys,
+  makeRoomForKey,
+  revokeKey,
+  shortenKey,
+  type NewKey,
+} from '../../store/api-keys.ts'
 import type { Sql } from '../../store/database.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'
@@ -16,7 +24,7 @@ const MOST_KEYS = 10_000
  */
 const MOST_ROUTED_BYTES = 256 * 1024
 
-export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 'revokeKey'> {
+export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'> {
   return {
     listKeys: () => listKeys(deps.db),
 
@@ -39,6 +47,26 @@ export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 
         const reason = `the API key "${name}" was made`
         const data = { key_id: made.id, scopes: made.scopes, models: made.models }
         await tell({ action: 'key.created', reason, data })
+        return inserted
+      })
+      return { ...row, key }
+    },
+
+    async rotateKey({ overlap_s: overlapS }, { id }) {
+      const key = newSecret('fk')
+      const row = await change(deps, async (tx, tell) => {
+        const keys = await listKeys(tx)
+        const old = keys.find((one) => one.id === id)
+        if (!old) throw new AppError('not_found', `There is no API key "${id}".`)
+        const { name, scopes, models, state } = old
+        if (state !== 'active') throw new AppError('conflict', `The API key "${name}" no longer works: make a new one.`)
+        // What it was given for is given again, for as long as it was given.
+        const expiresInMs = old.expires_at === null ? undefined : old.expires_at - old.created_at
+        const made = { id: randomUUID(), name, keyHash: hashSecret(key), scopes, models, expiresInMs }
+        const inserted = await insertIfRoom(tx, made)
+        await shortenKey(tx, id, overlapS * 1000)
+        const reason = `the API key "${name}" was replaced; the old one works for another ${overlapS} s at most`
+        await tell({ action: 'key.rotated', reason, data: { key_id: made.id, replaced_id: id, overlap_s: overlapS } })
         return inserted
       })
       return { ...row, key }
