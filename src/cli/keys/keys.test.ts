@@ -100,7 +100,7 @@ batch     expired  inference  qwen, bge-m3  2h ago   77777777-5555-7000-8000-000
     const { stdout, stderr, calls } = await run(['rotate', 'deploy', '--overlap', '1h'], { [call]: created })
     expect(calls).toEqual(['GET /api/keys', [call, { overlap_s: 3600 }]])
     expect(stdout).toBe(`${created.key}\n`)
-    expect(stderr).toContain(`The old key deploy (${boss.id}) works for another 1 h.`)
+    expect(stderr).toContain(`The old key deploy (${boss.id}) works for another 1h.`)
     expect((await run(['rotate', 'deploy', '--overlap', 'soon'])).stderr).toContain('--overlap: expected 30m')
   })
 
