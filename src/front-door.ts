@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { openDashboard, type Dashboard } from './dashboard-files.ts'
+import { starting, type EarlyRoom } from './early-room.ts'
 import { sendApiError } from './gateway/api-errors.ts'
 import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gateway/guard.ts'
 import { AppError } from './platform/errors.ts'
@@ -21,6 +22,8 @@ export interface InferenceRoom {
 
 export interface Rooms {
   inference?: InferenceRoom
+  /** Where those wait who come for inference before it is there. */
+  early?: EarlyRoom
   /** Missing where there is no control plane: in a gateway on its own. */
   admin?: Handler
   checks: Record<string, Check>
@@ -33,8 +36,9 @@ export interface Rooms {
 const builtDashboard = openDashboard(join(projectFolder, 'ui', 'dist'))
 
 /** The one HTTP listener of a frontend: every request comes in here and is shown to the right room. */
-export function frontDoor({ inference, admin, checks, notes, dashboard = builtDashboard }: Rooms): Handler {
-  const infer = inference && inferenceDoor(inference)
+export function frontDoor(rooms: Rooms): Handler {
+  const { inference, early, admin, checks, notes, dashboard = builtDashboard } = rooms
+  const infer = early?.handler ?? (inference && inferenceDoor(inference))
   return (request, response) => {
     const path = pathOf(request)
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
@@ -66,13 +70,9 @@ export function inferenceDoor({ handler, guard }: Omit<InferenceRoom, 'metrics'>
   }
 }
 
-/** For those who come before anybody is there: requests, and wishes to speak WebSocket. */
+/** For those who wish to speak WebSocket before anybody is there. */
 export function refuseEarly(): void {
   throw starting()
-}
-
-function starting(): AppError {
-  return new AppError('unavailable', 'Flotilla is starting. Try again in a moment.', { retryAfterS: 1 })
 }
 
 function sendMetrics({ guard, metrics }: InferenceRoom, request: HttpRequest, response: ServerResponse): void {

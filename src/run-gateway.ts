@@ -5,8 +5,9 @@ import type { BusAddress } from './bus/connect.ts'
 import { MovingBus } from './bus/moving-bus.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import type { Config } from './config/options.ts'
-import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly, type InferenceRoom } from './front-door.ts'
+import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly, type Rooms } from './front-door.ts'
 import { askFrontends, stayAdmitted } from './gateway/admission.ts'
+import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
@@ -67,8 +68,9 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const seed = readOrCreateSecret(folder.file('gateway.seed'), newSeed)
   const gatewayId = gatewayIdOf(publicKeyOf(seed))
 
-  let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
-  let infer: ExchangeHandler = refuseEarly
+  const early = earlyRoom(clock)
+  let handler: Handler = frontDoor({ early, checks: { start: () => 'starting' } })
+  let infer: ExchangeHandler = early.handler
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const server = await startHttpServer({
@@ -91,8 +93,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, limits })
   life.own('gateway', () => gateway.dispose())
   const inference = { handler: gateway.handler, guard: { keys: gateway.keys, clock }, metrics: gateway.metrics }
-  infer = inferenceDoor(inference)
-  handler = gatewayDoor(config, inference, gateway, () => bus.isConnected())
+  handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
+  gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, { keys: gateway.keys, clock }))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
 
@@ -128,9 +130,14 @@ async function placeOf(config: Config, seed: string, log: Logger): Promise<Place
 }
 
 /** What is not as it should be is told, and is no reason to send the traffic elsewhere as long as there is a table. */
-function gatewayDoor({ url }: Config, inference: InferenceRoom, gateway: Gateway, isConnected: () => boolean): Handler {
+function gatewayDoor(
+  { url }: Config,
+  rooms: Omit<Rooms, 'checks'>,
+  gateway: Gateway,
+  isConnected: () => boolean,
+): Handler {
   const door = frontDoor({
-    inference,
+    ...rooms,
     checks: { gateway: () => gateway.problem() },
     notes: { table: () => gateway.note(), bus: () => (isConnected() ? undefined : 'not connected') },
   })

@@ -13,6 +13,7 @@ import { readDeclaredRules } from './control/read-declared-rules.ts'
 import { startServedFolder } from './control/served-folder/served-folder.ts'
 import { startControl } from './control/start-control.ts'
 import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly } from './front-door.ts'
+import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
@@ -71,8 +72,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const declaredRules = await readDeclaredRules({ inline, file }, log)
 
   // The port is taken first: a port in use is the likeliest mistake, and nothing has been touched yet.
-  let handler: Handler = frontDoor({ checks: { start: () => 'starting' } })
-  let infer: ExchangeHandler = refuseEarly
+  const early = earlyRoom(clock)
+  let handler: Handler = frontDoor({ early, checks: { start: () => 'starting' } })
+  let infer: ExchangeHandler = early.handler
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const server = await startHttpServer({
@@ -198,8 +200,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const admin = refuseOutOfReach(messageBus, api)
   const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
   const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
-  infer = inferenceDoor(inference)
-  handler = frontDoor({ inference, admin, checks, notes })
+  handler = frontDoor({ inference, early, admin, checks, notes })
+  gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())

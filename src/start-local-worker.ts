@@ -45,6 +45,7 @@ export function startLocalWorker(
       enginePorts: config.engine_ports,
       limits: { drainMs: config.drain_s * 1000, orphanGraceMs: ORPHAN_GRACE_MS },
       restartEngines: config.restart_engines,
+      keepEngines: config.keep_engines,
       profilesFolder: config.engine_profiles ?? join(folder, 'engine-profiles'),
       files: {
         quotaBytes: config.models_quota,

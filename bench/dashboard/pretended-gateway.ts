@@ -1,4 +1,5 @@
-import { PROTOCOL, type GatewayCredentials } from '../../src/api/admin/schemas.ts'
+import type { GatewayCredentials } from '../../src/api/admin/schemas.ts'
+import { SPOKEN } from '../../src/platform/protocol.ts'
 import type { GatewayTrafficMessage, ReportedReplicaMessage } from '../../src/api/bus/messages.ts'
 import { connectBus } from '../../src/bus/bus.ts'
 import { newSeed, publicKeyOf } from '../../src/bus/nkey.ts'
@@ -18,7 +19,7 @@ export async function startPretendedGateway(
   const seed = newSeed()
   const path = '/api/gateways/credentials'
   const { gateway_id: gateway, bus_url: url } = await frontend.ask<GatewayCredentials>('POST', path, {
-    protocol: PROTOCOL,
+    protocol: SPOKEN.newest,
     public_key: publicKeyOf(seed),
   })
   const bus = await connectBus({ address: { url, seed }, role: 'gateway', clientId: gateway, log: silentLogger })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { PROTOCOL, type NodeRegistration, type Registered } from '../../src/api/admin/schemas.ts'
+import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.ts'
+import { SPOKEN } from '../../src/platform/protocol.ts'
 import type { ReplicaStartMessage, ReplicaStopMessage, ReportedReplicaMessage } from '../../src/api/bus/messages.ts'
 import type { Hardware } from '../../src/api/hardware.ts'
 import { connectBus, type Bus } from '../../src/bus/bus.ts'
@@ -38,7 +39,7 @@ export class PretendedNode {
   async register({ url, joinToken }: Frontend): Promise<Registered> {
     const { name, slots, labels } = this.#machine
     const registration: NodeRegistration = {
-      protocol: PROTOCOL,
+      protocol: SPOKEN.newest,
       name,
       node_type: 'backend',
       public_key: publicKeyOf(this.#seed),

@@ -5,7 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PROTOCOL, type NodeRegistration, type Registered } from '../../src/api/admin/schemas.ts'
+import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.ts'
+import { SPOKEN } from '../../src/platform/protocol.ts'
 import { connectBus, type Bus } from '../../src/bus/bus.ts'
 import { newSeed, publicKeyOf, sign } from '../../src/bus/nkey.ts'
 import { canonicalJson } from '../../src/core/lib/canonical-json.ts'
@@ -98,7 +99,7 @@ async function startFrontend(folder: string): Promise<{ child: ChildProcess; url
 async function joinFleet(url: string, folder: string, index: number): Promise<Bus> {
   const seed = newSeed()
   const registration: NodeRegistration = {
-    protocol: PROTOCOL,
+    protocol: SPOKEN.newest,
     name: `node${index}`,
     node_type: 'backend',
     public_key: publicKeyOf(seed),

@@ -20,6 +20,7 @@ const machine: readonly OptionName[] = [
   'engine_ports',
   'engine_profiles',
   'restart_engines',
+  'keep_engines',
   'drain_s',
 ]
 const files: readonly OptionName[] = ['models_quota', 'download_limit', 'shared_models', 'hf_endpoint', 'hf_token']

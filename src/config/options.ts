@@ -237,6 +237,13 @@ export const options = {
     default: () => 'false',
     switch: true,
   },
+  keep_engines: {
+    type: boolean,
+    value: 'true|false',
+    help: 'When the worker is stopped, leave its engines running for the next one to take over within a minute: for updates',
+    default: () => 'false',
+    switch: true,
+  },
   drain_s: {
     type: integer(0, 86_400),
     value: 's',

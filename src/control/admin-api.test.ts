@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Route } from '../api/admin/route.ts'
 import { adminRoutes, type AdminRouteName } from '../api/admin/routes.ts'
-import { PROTOCOL } from '../api/admin/schemas.ts'
+import { SPOKEN } from '../platform/protocol.ts'
 import { sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { aStage, sharedStage, type Stage } from '../testing/admin-stage.ts'
@@ -179,7 +179,7 @@ const happy: Record<AdminRouteName, Happy> = {
   createKey: { body: () => ({ name: 'ci', scopes: ['admin'] }), says: { name: 'ci', scopes: ['admin'] } },
   revokeKey: { says: { name: 'app', state: 'revoked' } },
   admitGateway: {
-    body: () => ({ protocol: PROTOCOL, public_key: anApplicant().publicKey }),
+    body: () => ({ protocol: SPOKEN.newest, public_key: anApplicant().publicKey }),
     says: { bus_url: 'nats://bus:4222' },
   },
   signIn: { body: () => ({ key: ADMIN_KEY }), says: { signed_in: true, actor: 'admin' } },

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PROTOCOL, type TokenCreated, type TokenView } from '../api/admin/schemas.ts'
+import type { TokenCreated, TokenView } from '../api/admin/schemas.ts'
+import { SPOKEN } from '../platform/protocol.ts'
 import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
@@ -84,8 +85,8 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
       test.each([
         ['a signature by another key', {}, newSeed(), 401, 'does not prove'],
         ['a time that is far off', { signed_at: Date.now() - 301_000 }, undefined, 401, 'Set both clocks'],
-        ['an older protocol', { protocol: PROTOCOL - 1 }, undefined, 400, 'Update the worker'],
-        ['a newer protocol', { protocol: PROTOCOL + 1, colour: 'new' }, undefined, 400, 'Update the frontend'],
+        ['an older protocol', { protocol: SPOKEN.oldest - 1 }, undefined, 400, 'Update the worker'],
+        ['a newer protocol', { protocol: SPOKEN.newest + 1, colour: 'new' }, undefined, 400, 'Update the frontend'],
         ['a budget that is none', { vram_budget: 'lots' }, undefined, 400, 'expected a share such as 80%'],
         ['a label that is none', { labels: { ' x': '1' } }, undefined, 400, 'no spaces at the ends'],
         ['the label of the slots', { labels: { 'node.replica-slots': '9' } }, undefined, 400, 'max_replicas_per_model'],

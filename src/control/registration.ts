@@ -1,5 +1,6 @@
-import { PROTOCOL, type NodeRegistration } from '../api/admin/schemas.ts'
+import type { NodeRegistration } from '../api/admin/schemas.ts'
 import { SIGNATURE_LIFE_MS } from '../api/node-signature.ts'
+import { refuseProtocol, SPOKEN } from '../platform/protocol.ts'
 import { verify } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'
@@ -10,10 +11,8 @@ import { AppError } from '../platform/errors.ts'
 /** Before anything else is looked at: the rest of what another version says may have another shape. */
 export function checkProtocol(who: 'worker' | 'gateway', said: unknown): void {
   const protocol = (said as { protocol?: unknown } | null | undefined)?.protocol
-  if (!Number.isInteger(protocol) || protocol === PROTOCOL) return
-  const older = (protocol as number) < PROTOCOL ? who : 'frontend'
-  const text = `The ${who} speaks protocol ${String(protocol)}, this frontend ${PROTOCOL}.`
-  throw new AppError('bad_request', `${text} Update the ${older}.`)
+  if (typeof protocol !== 'number' || !Number.isInteger(protocol)) return
+  if (protocol < SPOKEN.oldest || protocol > SPOKEN.newest) throw refuseProtocol(who, protocol, SPOKEN)
 }
 
 /** The worker holds the key it names, and says so now. */

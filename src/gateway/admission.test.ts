@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PROTOCOL, type GatewayCredentials } from '../api/admin/schemas.ts'
+import type { GatewayCredentials } from '../api/admin/schemas.ts'
+import { SPOKEN } from '../platform/protocol.ts'
 import { AnyFrontend, StrangersError } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
@@ -150,7 +151,7 @@ describe('asking', () => {
   test('shows the key and names protocol and public key', async () => {
     const { seen, ask } = asking(200, place())
     expect(await ask()).toEqual(place())
-    const sent = { protocol: PROTOCOL, public_key: 'UKEY' }
+    const sent = { protocol: SPOKEN.newest, public_key: 'UKEY' }
     expect(seen).toEqual([{ url: 'http://a/api/gateways/credentials', sent, token: 'key' }])
   })
 

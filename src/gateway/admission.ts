@@ -1,4 +1,5 @@
-import { gatewayCredentials, PROTOCOL, type GatewayCredentials } from '../api/admin/schemas.ts'
+import { gatewayCredentials, type GatewayCredentials } from '../api/admin/schemas.ts'
+import { askInCommon } from '../platform/protocol.ts'
 import { backoff, holdConnection, newContact, type HoldDeps } from '../bus/hold-connection.ts'
 import { isLastWord, StrangersError, type AnyFrontend } from '../platform/any-frontend.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
@@ -46,9 +47,10 @@ export async function stayAdmitted(deps: AdmissionDeps, signal: AbortSignal): Pr
 
 /** Asks any of the frontends, with a key for the admin API. */
 export function askFrontends(any: AnyFrontend, key: string, publicKey: string): () => Promise<GatewayCredentials> {
-  const body = { protocol: PROTOCOL, public_key: publicKey }
+  const post = (protocol: number): Promise<unknown> =>
+    any.post('/api/gateways/credentials', { body: { protocol, public_key: publicKey }, token: key })
   return async () => {
-    const answer = gatewayCredentials.safeParse(await any.post('/api/gateways/credentials', { body, token: key }))
+    const answer = gatewayCredentials.safeParse(await askInCommon(post))
     if (answer.success) return answer.data
     throw new StrangersError('The answer holds no place on the bus.')
   }

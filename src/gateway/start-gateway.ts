@@ -35,6 +35,8 @@ export interface Gateway {
   keys: Pick<LiveTable, 'hasSnapshot' | 'keyByHash'>
   /** What it counts. */
   metrics: Pick<Metrics, 'text'>
+  /** Calls once there is a routing table, or the last run's, or now if there is one. */
+  onTable(callback: () => void): void
   /** How many replicas of a model can serve now. */
   readyReplicas(modelName: string): number
   /** Why this gateway is not ready, if it is not. */
@@ -133,6 +135,13 @@ export function startGateway(options: GatewayOptions): Gateway {
     handler,
     keys: table,
     metrics,
+    onTable(callback) {
+      if (table.hasSnapshot()) return callback()
+      const forget = table.onChange(() => {
+        forget()
+        callback()
+      })
+    },
     readyReplicas: (modelName) => table.routesOf(modelName).length,
     problem: () => (table.hasSnapshot() ? undefined : 'no routing table yet'),
     note() {

@@ -54,12 +54,17 @@ export class AnyFrontend {
 
 function judge({ status, body }: JsonAnswer): unknown {
   if (status === 200) return body
-  const { code, message } = ((body ?? {}) as { error?: { code?: string; message?: string } }).error ?? {}
+  const { code, message, type: _, ...details } = ((body ?? {}) as { error?: ErrorBody }).error ?? {}
   if (code === undefined || !(code in errorTable)) {
     // Somebody's proxy, or another program: nothing that speaks for the cluster.
     throw new StrangeAnswerError(`answered ${status}, but not as a Flotilla frontend does`, status)
   }
-  throw new AppError(code as ErrorCode, message ?? `answered ${status}`)
+  throw new AppError(code as ErrorCode, message ?? `answered ${status}`, { details })
+}
+
+interface ErrorBody extends Record<string, unknown> {
+  code?: string
+  message?: string
 }
 
 /** An answer that the other frontends would give, too; anything else may be better elsewhere, or later. */

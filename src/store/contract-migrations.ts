@@ -116,6 +116,43 @@ export function describeMigrations(create: CreateStore): void {
       )
     })
 
+    const ADDS = 'alter table models add column colour text;\ncreate table colours (name text primary key);'
+    const nextRelease = (...added: string[]) => {
+      const ours = loadMigrations(findMigrations()).map(({ name, text }) => [name, text] as const)
+      const theirs = added.map((text, i) => [`00${ours.length + 1 + i}_next.sql`, text] as const)
+      return bench.migrations(Object.fromEntries([...ours, ...theirs]))
+    }
+
+    test('a store to which the next release has only added is worked on as before', async () => {
+      const ours = loadMigrations(findMigrations()).length
+      const newer = await bench.open({ migrations: nextRelease(`-- works from: 000${ours}\n${ADDS}`) })
+      const older = await bench.open()
+      await older.transaction((tx) =>
+        tx.query(`insert into models (name, engine, revision, created_at, updated_at) values ('m', 'sim', 'r', 1, 1)`),
+      )
+      expect(await listModels(older)).toMatchObject([{ name: 'm', origin: 'api' }])
+      expect(await newer.query('select name, colour from models')).toEqual([{ name: 'm', colour: null }])
+      expect(await older.query('select version, works_from from schema_migrations where works_from > 0')).toEqual([
+        { version: ours + 1, works_from: ours },
+      ])
+    })
+
+    test.each([
+      ['the next release has taken something away from', [`-- works from: 0010\n${ADDS}`]],
+      ['the next release says nothing about', [ADDS]],
+      ['the release after the next has worked on', [`-- works from: 0009\n${ADDS}`, '-- works from: 0010\nselect 1;']],
+    ])('a store that %s is refused', async (_, added) => {
+      await (await bench.open({ migrations: nextRelease(...added) })).close()
+      expect((await failureOf(bench.open())).message).toContain('written by a newer Flotilla')
+    })
+
+    test("each of the program's own says which programs may go on beside it", () => {
+      for (const { name, version, worksFrom } of loadMigrations(findMigrations()).slice(9)) {
+        expect(worksFrom, `${name} begins with "-- works from: NNNN"`).toBeTypeOf('number')
+        expect(worksFrom).toBeLessThanOrEqual(version)
+      }
+    })
+
     test('a migration that fails leaves nothing, says which, and can be mended', async () => {
       const broken = `${B}\ninsert into b values ('first; second', 1);`
       const failure = await failureOf(

@@ -18,7 +18,14 @@ const TABLE = `
     applied_at bigint not null
   )`
 
+/** The migration that made room for `works_from`; before it a store tells nothing of programs older than itself. */
+const WORKS_FROM_SINCE = 9
+
 const SELECT_APPLIED = 'select version, name, checksum from schema_migrations order by version'
+
+const SELECT_NEEDED = `
+  select max(works_from) as needed, sum(case when works_from is null then 1 else 0 end) as unsaid
+  from schema_migrations where version > $1`
 
 interface Applied {
   version: number
@@ -31,9 +38,28 @@ export async function migrate(driver: Driver, folder: string, clock: Clock): Pro
   const migrations = loadMigrations(folder)
   await createTable(driver)
   const applied = (await driver.read(SELECT_APPLIED, [])) as unknown as Applied[]
-  checkApplied(applied, migrations)
+  const known = applied.slice(0, migrations.length)
+  checkApplied(known, migrations)
+  if (applied.length > known.length) await checkNewer(driver, applied, migrations)
   // The usual start ends here and has written nothing: an account without the right to change the schema will do.
   for (const migration of migrations.slice(applied.length)) await applyOne(driver, migration, migrations, clock)
+}
+
+/** A newer program has been here. We may work on what it left if it says so. */
+async function checkNewer(
+  driver: Driver,
+  applied: readonly Applied[],
+  migrations: readonly Migration[],
+): Promise<void> {
+  const known = migrations.length
+  const newest = applied.at(-1)!.version
+  const [row] = known >= WORKS_FROM_SINCE ? await driver.read(SELECT_NEEDED, [known]) : []
+  const isUsable = row !== undefined && row['unsaid'] === 0 && Number(row['needed']) <= known
+  if (isUsable) return
+  throw new AppError(
+    'usage',
+    `The database was written by a newer Flotilla (schema ${newest}, this program knows ${known}): update the program.`,
+  )
 }
 
 async function createTable(driver: Driver): Promise<void> {
@@ -61,9 +87,9 @@ async function applyOne(driver: Driver, migration: Migration, all: Migration[], 
 
 /** The row comes first: whoever inserts second waits on its key, then starts again and sees the migration applied. */
 async function apply(tx: ScriptSql, prelude: string, migration: Migration, all: Migration[], clock: Clock) {
-  const { version, name, checksum, text } = migration
+  const { version, name, checksum, text, worksFrom } = migration
   const applied = await tx.query<Applied>(SELECT_APPLIED)
-  checkApplied(applied, all)
+  checkApplied(applied.slice(0, all.length), all)
   if (applied.some((row) => row.version === version)) return
   await tx.query('insert into schema_migrations (version, name, checksum, applied_at) values ($1, $2, $3, $4)', [
     version,
@@ -77,17 +103,12 @@ async function apply(tx: ScriptSql, prelude: string, migration: Migration, all: 
   } catch (error) {
     throw new AppError('internal', `Migration ${name} failed and was undone: ${messageOf(error)}`, { cause: error })
   }
+  if (version <= WORKS_FROM_SINCE) return
+  await tx.query('update schema_migrations set works_from = $1 where version = $2', [worksFrom, version])
 }
 
 /** What is applied must be the beginning of what the program knows, word for word. */
 function checkApplied(applied: readonly Applied[], migrations: readonly Migration[]): void {
-  const newest = applied.at(-1)?.version ?? 0
-  if (newest > migrations.length) {
-    throw new AppError(
-      'usage',
-      `The database was written by a newer Flotilla (schema ${newest}, this program knows ${migrations.length}): update the program.`,
-    )
-  }
   for (const [index, row] of applied.entries()) {
     const migration = migrations[index]
     if (migration?.version !== row.version) {

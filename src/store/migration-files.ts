@@ -9,7 +9,15 @@ export interface Migration {
   name: string
   text: string
   checksum: string
+  /** The last migration that a program must know to work on the store after this one; null where all must know this one. */
+  worksFrom: number | null
 }
+
+/**
+ * The first line of a migration that leaves programs of the release before working: one that only adds. What takes away
+ * (a column, a table, a value) comes a release later, when nobody that needs it runs any more.
+ */
+const WORKS_FROM = /^-- works from: (\d{4})\n/
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/
 
@@ -37,6 +45,8 @@ export function loadMigrations(folder: string): Migration[] {
     }
     // Line ends as in the repository, whatever a checkout on Windows made of them.
     const text = readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n')
-    return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    const checksum = createHash('sha256').update(text).digest('hex')
+    const worksFrom = WORKS_FROM.exec(text)?.[1]
+    return { version, name, text, checksum, worksFrom: worksFrom === undefined ? null : Number(worksFrom) }
   })
 }

@@ -1,4 +1,5 @@
-import { PROTOCOL, type NodeRegistration, type NodeView, type Registered } from '../api/admin/schemas.ts'
+import type { NodeRegistration, NodeView, Registered } from '../api/admin/schemas.ts'
+import { SPOKEN } from '../platform/protocol.ts'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
 import { signedText } from '../api/node-signature.ts'
 import { newSeed, publicKeyOf, sign } from '../bus/nkey.ts'
@@ -272,7 +273,7 @@ export async function lead(db: Database, owner: string): Promise<HeldLease> {
 
 export function aRegistration(who: Applicant, fields: Partial<NodeRegistration> = {}): NodeRegistration {
   return {
-    protocol: PROTOCOL,
+    protocol: SPOKEN.newest,
     name: who.name,
     node_type: 'backend',
     public_key: who.publicKey,

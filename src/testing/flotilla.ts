@@ -57,6 +57,8 @@ export interface StartOptions {
   env?: Record<string, string>
   /** Something has to be installed first. */
   withinMs?: number
+  /** Another release of the program: its main file. */
+  program?: string
 }
 
 /** Starts `flotilla up` on free ports and waits until it serves. */
@@ -81,7 +83,7 @@ async function startServing(command: 'up' | 'frontend' | 'gateway', options: Sta
   const readyFile = join(folder, 'ready.json')
   const { listen = '127.0.0.1:0', args = [] } = options
   const all = [command, '--data', data, '--listen', listen, '--ready-file', readyFile, ...args]
-  const program = start(all, { FLOTILLA_BUS_LISTEN: '127.0.0.1:0', ...options.env })
+  const program = start(all, { FLOTILLA_BUS_LISTEN: '127.0.0.1:0', ...options.env }, options.program)
   let ended: Ended | undefined
   void program.ended.then((end) => (ended = end))
   await until(() => {
@@ -130,6 +132,7 @@ export interface WorkerProcessOptions {
   data?: string
   args?: string[]
   env?: Record<string, string>
+  program?: string
 }
 
 /** Starts `flotilla worker` and waits for nothing: whether it is taken is what tests look at. */
@@ -138,10 +141,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const data = options.data ?? join(tempFolder(), name)
   const shown = tokenFile === undefined ? [] : ['--token-file', tokenFile]
   const all = ['worker', '--join', url, ...shown, '--node-name', name, '--data', data, '--worker-listen', '127.0.0.1:0']
-  const program = start([...all, ...args], {
-    ...options.env,
-    ...(token === undefined ? {} : { FLOTILLA_TOKEN: token }),
-  })
+  const env = { ...options.env, ...(token === undefined ? {} : { FLOTILLA_TOKEN: token }) }
+  const program = start([...all, ...args], env, options.program)
   return {
     name,
     pid: program.child.pid!,
@@ -173,8 +174,8 @@ interface Program {
   stderr(): string
 }
 
-function start(args: string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
+function start(args: string[], env: Record<string, string>, program = main): Program {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
     // A process group of its own, as a shell gives it, so that Ctrl-C can be sent as a terminal does.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

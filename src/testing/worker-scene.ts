@@ -92,6 +92,7 @@ export async function aWorker(options: SceneOptions = {}): Promise<WorkerScene> 
     log: silentLogger,
     life,
     onChange,
+    leavesEngines: () => false,
     gpuVendor: () => null,
   })
   const { supervisor } = replicas
@@ -127,6 +128,7 @@ export function replicasOptions(folder: string, options: SceneOptions): Replicas
     enginePorts: options.enginePorts ?? { from: 31_000, to: 31_999 },
     limits: { drainMs: options.drainMs ?? 20_000, orphanGraceMs: options.orphanGraceMs ?? 60_000 },
     restartEngines: options.isClean ?? false,
+    keepEngines: false,
     profilesFolder,
     files: {
       quotaBytes: undefined,

@@ -5,7 +5,9 @@ import { newSeed, publicKeyOf, verify } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer, JsonRequest } from '../platform/http-client.ts'
-import { Frontends } from './frontends.ts'
+import { AnyFrontend } from '../platform/any-frontend.ts'
+import { askInCommon, refuseProtocol, SPOKEN } from '../platform/protocol.ts'
+import { Frontends, type Facts } from './frontends.ts'
 
 const seed = newSeed()
 const ok = { node_id: 'n1', name: 'gpu1', approved: false, credentials: null }
@@ -35,12 +37,26 @@ function frontends(answers: Record<string, JsonAnswer | Error>) {
 
 test('a registration shows the join token and proves that we hold the key we name', async () => {
   const { all, asked } = frontends({ a: says(200, ok) })
-  const facts = { name: 'gpu1', public_key: publicKeyOf(seed) } as Omit<NodeRegistration, 'signed_at'>
+  const facts = { name: 'gpu1', public_key: publicKeyOf(seed) } as Facts
   expect(await all.register(facts)).toEqual(ok)
   const { registration, signature } = asked[0]!.request.body as { registration: NodeRegistration; signature: string }
   expect(asked[0]!.request.token).toBe('flj_1')
-  expect(registration).toEqual({ ...facts, signed_at: 1_700_000_000_000 })
+  expect(registration).toEqual({ ...facts, protocol: SPOKEN.newest, signed_at: 1_700_000_000_000 })
   expect(verify(publicKeyOf(seed), canonicalJson(registration), signature)).toBe(true)
+})
+
+test('a frontend of the release before is asked again, in the protocol it speaks', async () => {
+  const speaks = { oldest: SPOKEN.oldest - 1, newest: SPOKEN.oldest }
+  const refusal = refuseProtocol('worker', SPOKEN.newest + 1, speaks)
+  const answers = [says(refusal.status, refusal.toBody()), says(200, ok)]
+  const asked: NodeRegistration[] = []
+  const any = new AnyFrontend(['http://a'], async (_url, { body }) => {
+    asked.push((body as { registration: NodeRegistration }).registration)
+    return answers.shift()!
+  })
+  const ask = (protocol: number) => any.post('/', { body: { registration: { protocol } } })
+  expect(await askInCommon(ask, { oldest: SPOKEN.oldest, newest: SPOKEN.newest + 1 })).toEqual(ok)
+  expect(asked.map(({ protocol }) => protocol)).toEqual([SPOKEN.newest + 1, SPOKEN.oldest])
 })
 
 test('a call of the node is signed for exactly that call, and shows no token', async () => {

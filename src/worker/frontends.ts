@@ -1,4 +1,5 @@
 import { registered, type NodeRegistration, type Registered } from '../api/admin/schemas.ts'
+import { askInCommon } from '../platform/protocol.ts'
 import { signedText } from '../api/node-signature.ts'
 import { sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
@@ -17,6 +18,9 @@ export interface FrontendsDeps {
 
 const GOODBYE_TIMEOUT_MS = 2000
 
+/** What a node says of itself; what it speaks and when it says so is added. */
+export type Facts = Omit<NodeRegistration, 'protocol' | 'signed_at'>
+
 /** The frontends of the cluster as a node sees them. */
 export class Frontends {
   readonly #deps: FrontendsDeps
@@ -28,7 +32,11 @@ export class Frontends {
   }
 
   /** Presents this node. The signature proves that we hold the key we name. */
-  async register(facts: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
+  register(facts: Facts): Promise<Registered> {
+    return askInCommon((protocol) => this.#register({ ...facts, protocol }))
+  }
+
+  async #register(facts: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
     const { seed, joinToken, nowMs } = this.#deps
     const registration: NodeRegistration = { ...facts, signed_at: nowMs() }
     const body = { registration, signature: sign(seed, canonicalJson(registration)) }

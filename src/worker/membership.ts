@@ -1,14 +1,14 @@
-import type { NodeCredentials, NodeRegistration, Registered } from '../api/admin/schemas.ts'
+import type { NodeCredentials, Registered } from '../api/admin/schemas.ts'
 import { backoff, holdConnection, jittered, newContact, type Contact } from '../bus/hold-connection.ts'
 import { isLastWord } from '../platform/any-frontend.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
 import { messageOf, type AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Frontends } from './frontends.ts'
+import type { Facts, Frontends } from './frontends.ts'
 
 export interface MembershipDeps {
   frontends: Pick<Frontends, 'register' | 'credentials'>
-  registration: Omit<NodeRegistration, 'signed_at'>
+  registration: Facts
   /** The connection to the bus. */
   link: Link
   clock: Clock

@@ -25,6 +25,8 @@ export interface ReplicasOptions {
   limits: ReplicaLimits
   /** End what an earlier worker left running instead of taking it over. */
   restartEngines: boolean
+  /** Leave what runs to the worker that comes after this one. */
+  keepEngines: boolean
   /** Where users put profiles of engines. */
   profilesFolder: string
   files: FileOptions
@@ -54,6 +56,8 @@ interface OpenDeps {
   log: Logger
   life: Lifetime
   onChange: () => void
+  /** Asked at the end: whether the engines are left to another worker. */
+  leavesEngines: () => boolean
   fakeDevices?: FakeDevices | undefined
   gpuVendor: () => string | null
 }
@@ -62,12 +66,13 @@ interface OpenDeps {
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
-  { clock, log, life, onChange, fakeDevices, gpuVendor }: OpenDeps,
+  { clock, log, life, onChange, leavesEngines, fakeDevices, gpuVendor }: OpenDeps,
 ): Promise<Replicas> {
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
   const watchdog = startWatchdog({ folder: journal.folder, graceMs: isClean ? 0 : limits.orphanGraceMs, clock })
-  life.own('watchdog', () => watchdog.done())
+  // Without its word it looks after the engines until another worker does, or for as long as they may wait for one.
+  life.own('watchdog', () => (leavesEngines() ? undefined : watchdog.done()))
   const logs = await ReplicaLogs.open(join(folder, 'logs'), { clock, log })
   life.own('logs', () => logs.dispose())
   const modelsFolder = join(folder, 'models')

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROTOCOL, type NodeCredentials, type NodeRegistration } from '../api/admin/schemas.ts'
+import type { NodeCredentials } from '../api/admin/schemas.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { BusAddress } from '../bus/connect.ts'
 import { formatAddress, type Address } from '../platform/address.ts'
@@ -20,7 +20,7 @@ import {
   type DataPortOptions,
 } from './data-port.ts'
 import { enginePool } from './data-port/engine-call.ts'
-import { Frontends } from './frontends.ts'
+import { Frontends, type Facts } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { FakeDevices } from './hardware/fake-devices.ts'
 import { createProcessVram } from './hardware/process-vram.ts'
@@ -33,6 +33,7 @@ import { takePart, type Departure } from './membership.ts'
 import { NodeBus } from './node-bus.ts'
 import { obey } from './obey.ts'
 import { openReplicas, type Replicas, type ReplicasOptions } from './open-replicas.ts'
+import { leaveEngines } from './processes/living-engines.ts'
 import { machineBoot } from './processes/process-identity.ts'
 import type { WorkerReplica } from './replica.ts'
 
@@ -131,11 +132,18 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     heartbeats.wake()
     if (meter.isStale()) measurements.wake()
   }
-  life.own('boot', () => boot.end())
+  const leavesEngines = (): boolean => options.replicas.keepEngines && !isSentAway
+  let isLeaving = false
+  life.own('boot', () => (leavesEngines() ? undefined : boot.end()))
   const checks = { worker: problem }
   await openHealthPort(options, checks, life, log)
   const dataPort: DataPortOptions = {
-    replicas: { find: (id) => replicas?.supervisor.find(id) },
+    replicas: {
+      find(id) {
+        if (isLeaving) throw new AppError('unavailable', 'The worker of this node is about to be started again.')
+        return replicas?.supervisor.find(id)
+      },
+    },
     dataKey: () => dataKey.key,
     checks,
     pool: enginePool(),
@@ -160,15 +168,14 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     replicas = await openReplicas(
       options.replicas,
       frontends.filesFor(() => nodeId),
-      { clock, log, life, onChange, fakeDevices, gpuVendor: () => measurements.last().gpu_vendor },
+      { clock, log, life, onChange, leavesEngines, fakeDevices, gpuVendor: () => measurements.last().gpu_vendor },
     )
   }
   life.own('bus', () => link.dispose())
   life.own('heartbeats', () => heartbeats.dispose())
 
   const over = new AbortController()
-  const registration: Omit<NodeRegistration, 'signed_at'> = {
-    protocol: PROTOCOL,
+  const registration: Facts = {
     name: options.nodeName,
     node_type: nodeType,
     public_key: identity.publicKey,
@@ -206,9 +213,14 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   life.own('goodbye', async () => {
     over.abort()
     // Nobody may hear it: silence says the same, later.
-    if (nodeId !== undefined && !isSentAway) await frontends.deregister(nodeId).catch(() => {})
+    if (nodeId !== undefined && !isSentAway && !leavesEngines()) await frontends.deregister(nodeId).catch(() => {})
   })
-  life.own('replicas', () => replicas?.supervisor.stopAll())
+  life.own('replicas', () => {
+    isLeaving = leavesEngines()
+    if (!isLeaving) return replicas?.supervisor.stopAll()
+    leaveEngines()
+    return replicas?.supervisor.leave()
+  })
   return { joined, departed, problem, dispose: () => life.end(stopWithinMs) }
 }
 

@@ -16,6 +16,7 @@ import { replicasMeant } from './stop-target.ts'
 const MOST_KEYS = 10_000
 /** What an engine may take to end on top of draining and its own time, before it counts as a survivor. */
 const SURVIVOR_SLACK_MS = 5000
+const LEAVE_POLL_MS = 50
 
 /**
  * Owns every replica of this node. Commands are idempotent by replica id and fenced by generation: one that comes late or
@@ -96,6 +97,15 @@ export class Supervisor {
     this.#isEnding = true
     for (const replica of this.#replicas.values()) void this.#stop(replica, false)
     await Promise.all(this.#work.values())
+  }
+
+  /** For the worker that comes after this one: nothing is started, requests finish, and engines stay as they are. */
+  async leave(): Promise<void> {
+    this.#isEnding = true
+    const { clock, limits } = this.#deps
+    const untilMs = clock.nowMs() + limits.drainMs
+    const isServing = (): boolean => this.all().some(({ inFlight }) => inFlight > 0)
+    while (isServing() && clock.nowMs() < untilMs) await sleep(clock, LEAVE_POLL_MS)
   }
 
   find(id: string): WorkerReplica | undefined {

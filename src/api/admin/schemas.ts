@@ -313,6 +313,3 @@ export const registered = z.object({
   credentials: nodeCredentials.nullable(),
 })
 export type Registered = z.infer<typeof registered>
-
-/** Grows when a worker and a frontend of different versions could misunderstand each other. */
-export const PROTOCOL = 2

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PROTOCOL } from '../../api/admin/schemas.ts'
+import { SPOKEN } from '../../platform/protocol.ts'
 import { gatewayIdOf } from '../../api/gateway-id.ts'
 import { newSeed, publicKeyOf } from '../../bus/nkey.ts'
 import { aStage, sharedStage } from '../../testing/admin-stage.ts'
@@ -11,8 +11,8 @@ const ask = (body: object) => stage().scene.admin<{ error: { message: string } }
 
 test('a gateway gets its place on the bus, under an id that is the same for the same key', async () => {
   const answers = [
-    await ask({ protocol: PROTOCOL, public_key: publicKey }),
-    await ask({ protocol: PROTOCOL, public_key: publicKey }),
+    await ask({ protocol: SPOKEN.newest, public_key: publicKey }),
+    await ask({ protocol: SPOKEN.newest, public_key: publicKey }),
   ]
   const body = { gateway_id: gatewayIdOf(publicKey), bus_url: 'nats://bus:4222', bus_jwt: null }
   for (const answer of answers) expect(answer).toMatchObject({ status: 200, body })
@@ -20,9 +20,9 @@ test('a gateway gets its place on the bus, under an id that is the same for the 
 })
 
 test.each([
-  [{ protocol: PROTOCOL - 1, public_key: publicKey }, 'Update the gateway.'],
-  [{ protocol: PROTOCOL + 1, public_key: publicKey, colour: 'new' }, 'Update the frontend.'],
-  [{ protocol: PROTOCOL, public_key: 'SUSECRET' }, 'must be an nkey user public key'],
+  [{ protocol: SPOKEN.oldest - 1, public_key: publicKey }, 'Update the gateway.'],
+  [{ protocol: SPOKEN.newest + 1, public_key: publicKey, colour: 'new' }, 'Update the frontend.'],
+  [{ protocol: SPOKEN.newest, public_key: 'SUSECRET' }, 'must be an nkey user public key'],
   [{ public_key: publicKey }, 'protocol'],
 ])('%j is refused with what to do', async (body, message) => {
   const answer = await ask(body)
@@ -32,6 +32,6 @@ test.each([
 
 test('the key of a node is not good for a gateway: the node would lose its rights', async () => {
   const { scene, thor } = await aStage()
-  const answer = await scene.admin('POST', PATH, { protocol: PROTOCOL, public_key: thor.publicKey })
+  const answer = await scene.admin('POST', PATH, { protocol: SPOKEN.newest, public_key: thor.publicKey })
   expect(answer).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('node thor') } } })
 })

@@ -13,4 +13,11 @@ export function endWithUs(identity: ProcessIdentity): () => void {
   return () => living.delete(identity)
 }
 
-process.on('exit', () => hasCrashed() || killNow([...living]))
+/** All of them outlive this process: the next worker takes them over, or the watchdog ends them. */
+export function leaveEngines(): void {
+  areLeft = true
+}
+
+let areLeft = false
+
+process.on('exit', () => hasCrashed() || areLeft || killNow([...living]))
