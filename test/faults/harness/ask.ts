@@ -24,6 +24,8 @@ export interface Asked {
   /** What it says; the answer depends on it. */
   text: string
   withinMs: number
+  /** The answer has begun, and says which node gives it. */
+  onNode?: (node: string) => void
 }
 
 export interface Ending {
@@ -64,6 +66,7 @@ export function ask(asked: Asked): Promise<Ending> {
     })
     outgoing.on('response', (answer) => {
       progress.node = answer.headers['x-flotilla-node'] as string | undefined
+      if (progress.node !== undefined && answer.statusCode === 200) asked.onNode?.(progress.node)
       answer.setEncoding('utf8')
       answer.on('error', (error) => end('lost', `after ${progress.tokens} tokens: ${error.message}`))
       if (answer.statusCode !== 200) readWhole(answer, (text) => end(...judgeError(answer.statusCode!, text)))

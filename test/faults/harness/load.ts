@@ -31,6 +31,8 @@ const AVOID_MS = 300
 /** Constant load over all gateways until it is disposed of. */
 export class Load {
   readonly entries: Entry[] = []
+  /** When a gateway last began to answer from a node: `gateway model node`. */
+  readonly lastUsedMs = new Map<string, number>()
   readonly #options: LoadOptions
   readonly #avoid = new Map<string, number>()
   /** When the requests under way began. */
@@ -47,9 +49,7 @@ export class Load {
 
   start(): void {
     const { gateways, models } = this.#options
-    this.#loops = gateways.flatMap((home) =>
-      SHAPES.map((shape, index) => this.#run(home, models[index % models.length]!, shape)),
-    )
+    this.#loops = gateways.flatMap((home) => SHAPES.map((shape, index) => this.#run(home, models, index, shape)))
   }
 
   get inFlight(): number {
@@ -77,17 +77,21 @@ export class Load {
     await Promise.all(this.#loops)
   }
 
-  async #run(home: Member, model: string, shape: (typeof SHAPES)[number]): Promise<void> {
-    while (!this.#isOver) {
+  async #run(home: Member, models: readonly string[], first: number, shape: (typeof SHAPES)[number]): Promise<void> {
+    for (let turn = first; !this.#isOver; turn += 1) {
       await this.#resumed.promise
       if (this.#isOver) return
+      const model = models[turn % models.length]!
       const gateway = this.#choose(home)
       const underWay = { startedMs: performance.now() }
       this.#underWay.add(underWay)
       this.#count += 1
       const text = `Number ${this.#count}, please.`
       const { hungAfterMs: withinMs } = this.#options
-      const ending = await ask({ url: gateway.url, model, ...shape, text, withinMs })
+      const onNode = (node: string): void => {
+        this.lastUsedMs.set(`${gateway.name} ${model} ${node}`, performance.now())
+      }
+      const ending = await ask({ url: gateway.url, model, ...shape, text, withinMs, onNode })
       this.#underWay.delete(underWay)
       const { startedMs } = underWay
       const endedMs = performance.now()

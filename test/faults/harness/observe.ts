@@ -57,14 +57,10 @@ async function unhealthy(cluster: Cluster, frontend: Cluster['frontends'][number
 
 /** By what clients were told: the table of a gateway cannot be asked, its answers say where they come from. */
 function unused(cluster: Cluster, load: Load, sinceMs: number): string[] {
-  const used = new Set(
-    load.entries
-      .filter(({ startedMs, kind }) => startedMs >= sinceMs && kind === 'whole')
-      .map(({ gateway, model, node }) => `${gateway} ${model} ${node}`),
-  )
+  const used = [...load.lastUsedMs].filter(([, usedMs]) => usedMs >= sinceMs).map(([key]) => key)
   return cluster.gateways.flatMap(({ name }) =>
     Object.entries(WANTED).flatMap(([model, wanted]) => {
-      const count = [...used].filter((key) => key.startsWith(`${name} ${model} `)).length
+      const count = used.filter((key) => key.startsWith(`${name} ${model} `)).length
       return count >= wanted ? [] : [`${name} has used ${count} of ${wanted} replicas of ${model}`]
     }),
   )
