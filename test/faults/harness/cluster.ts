@@ -7,12 +7,13 @@ import { enginePids } from './engines.ts'
 import { Ground } from './ground.ts'
 import { Links } from './links.ts'
 import { Member } from './member.ts'
+import { mountSmallDisk, unmount } from './small-disk.ts'
 import { until } from './until.ts'
 
 /** What each model is asked to have. */
 export const WANTED = { four: 4, pair: 2 } as const
 export type ModelName = keyof typeof WANTED
-const MODEL_OPTIONS = { ttft_ms: 20, tokens_per_s: 40 }
+const MODEL_OPTIONS = { ttft_ms: 20, tokens_per_s: 50 }
 /** Short, so that a fault of some seconds is felt; a node that is silent for less than the second one stays in. */
 const PACE = ['--heartbeat-ms', '500', '--offline-after-ms', '15000']
 const PORTS_EACH = 100
@@ -27,6 +28,8 @@ export class Cluster {
   readonly frontends: Member[] = []
   readonly gateways: Member[] = []
   readonly workers: Member[] = []
+  /** The worker whose disk is small, where the system lets us have one. */
+  smallDisk: Member | undefined
   readonly #adminKey = newSecret('fla')
   readonly #joinToken = newSecret('flj')
 
@@ -96,6 +99,7 @@ export class Cluster {
     for (const pid of this.workers.flatMap((worker) => this.enginesOf(worker))) kill(pid)
     await this.ground.dispose()
     this.links.dispose()
+    if (this.smallDisk) unmount(this.smallDisk.data)
     rmSync(this.folder, { recursive: true, force: true })
   }
 
@@ -136,9 +140,11 @@ export class Cluster {
       const from = FIRST_ENGINE_PORT + index * PORTS_EACH
       const ports = ['--engine-ports', `${from}-${from + PORTS_EACH - 1}`]
       const listen = ['--node-name', place.name, '--worker-listen', `${place.host}:${place.port}`]
-      const args = ['worker', '--join', join_, ...listen, ...ports]
+      const args = ['worker', '--keep-engines', '--join', join_, ...listen, ...ports]
       this.workers.push(await member(place, [nats, ...frontends], args, { FLOTILLA_TOKEN: this.#joinToken }))
     }
+    const last = this.workers.at(-1)!
+    if (mountSmallDisk(last.data)) this.smallDisk = last
   }
 
   async #load(): Promise<void> {
@@ -149,7 +155,9 @@ export class Cluster {
     const [frontend] = this.frontends
     for (const [name, count] of Object.entries(WANTED)) {
       await this.ask(frontend!, 'POST', '/api/models', { name, engine: 'sim', options: MODEL_OPTIONS })
-      await this.ask(frontend!, 'POST', '/api/nodes/scheduling', { model_name: name, min_replicas: count })
+      // As many at least as at most: how many there are must not depend on how busy they are.
+      const rule = { model_name: name, min_replicas: count, max_replicas: count }
+      await this.ask(frontend!, 'POST', '/api/nodes/scheduling', rule)
     }
     await Promise.all(this.members.map((member) => member.serves()))
     const isReady = async (): Promise<boolean> => {

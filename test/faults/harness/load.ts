@@ -20,9 +20,10 @@ export interface LoadOptions {
 
 /** For each gateway: some that come often, one that is in the middle of an answer most of the time, one that is not streamed. */
 const SHAPES = [
+  { isStream: true, tokens: 8 },
   { isStream: true, tokens: 12 },
-  { isStream: true, tokens: 80 },
-  { isStream: false, tokens: 16 },
+  { isStream: true, tokens: 100 },
+  { isStream: false, tokens: 8 },
 ]
 const REST_MS = 40
 /** Who found nobody at a gateway stays away from it for so long, as a load balancer does. */

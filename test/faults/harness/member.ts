@@ -64,12 +64,13 @@ export class Member {
     const log = openSync(this.logFile, 'a')
     this.#child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['pipe', log, log],
       env: {
         PATH: process.env['PATH'],
         HOME: folder,
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         NODE_OPTIONS: `--import=${preload}`,
+        FAULTS_MEMBER: '1',
         FAULTS_ROUTES: JSON.stringify(routes),
         FAULTS_CLOCK: this.#clockFile,
         ...env,

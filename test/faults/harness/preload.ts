@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 
 /**
- * Runs before Flotilla in each of its processes, for tests only. It sends each connection through the relay that stands
+ * Runs before Flotilla in each of its processes, for tests only. It ends the process with the run of the tests, sends each connection through the relay that stands
  * for the network between this process and where it wants to go (FAULTS_ROUTES: `{"host:port": relay port}`), and shifts
  * the clock by as many milliseconds as a file says (FAULTS_CLOCK).
  */
@@ -10,8 +10,17 @@ const routes = JSON.parse(process.env['FAULTS_ROUTES'] ?? '{}') as Record<string
 const clockFile = process.env['FAULTS_CLOCK']
 const LOOK_EVERY_MS = 100
 
+endWithTheRun()
 redirect()
 if (clockFile !== undefined) shiftClock(clockFile)
+
+/** Its input ends when whoever started it has ended, however that was. Its engines have an input of their own. */
+function endWithTheRun(): void {
+  if (process.env['FAULTS_MEMBER'] === undefined) return
+  delete process.env['FAULTS_MEMBER']
+  process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL')).resume()
+  ;(process.stdin as Socket).unref()
+}
 
 /** All of Node's clients connect by this one function, which takes options, a list of them, or port and host. */
 function redirect(): void {

@@ -1,6 +1,7 @@
 import type { Fault } from '../fault.ts'
 import { freezes } from './freeze.ts'
 import { kills } from './kill.ts'
+import { machineFaults } from './machine.ts'
 import { outages } from './outage.ts'
 import { partitions } from './partition.ts'
 import { rollingRestarts } from './rolling.ts'
@@ -17,6 +18,11 @@ const GROUPS: Fault['group'][] = [
   'rolling restart',
 ]
 
-export const allFaults: Fault[] = [...kills, ...freezes, ...partitions, ...outages, ...rollingRestarts].toSorted(
-  (a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group),
-)
+export const allFaults: Fault[] = [
+  ...kills,
+  ...freezes,
+  ...partitions,
+  ...outages,
+  ...machineFaults,
+  ...rollingRestarts,
+].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
