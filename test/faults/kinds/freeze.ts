@@ -36,7 +36,8 @@ export const freezes: Fault[] = [
   {
     name: 'freeze an engine',
     group: 'engine',
-    holdMs: HOLD_MS,
+    // Longer than it takes its worker to find out that it stands still.
+    holdMs: 14_000,
     longMs: LONG_MS,
     async strike(cluster) {
       const pid = anEngine(cluster, cluster.workers[0]!)
