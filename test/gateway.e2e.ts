@@ -191,6 +191,7 @@ test(
   { timeout: 120_000 },
   async () => {
     const database = await startKillablePostgres()
+    onTestFinished(() => database.stop())
     const accounts = natsAccounts()
     let nats = await startNatsServer({ accounts })
     onTestFinished(() => nats.stop())

@@ -1,6 +1,7 @@
+import { REPLICAS_PREFIX } from '../../src/api/data-port.ts'
 import { startHttpServer } from '../../src/platform/http.ts'
 import { silentLogger } from '../../src/platform/log.ts'
-import { dataPortHandler, REPLICAS_PREFIX, replicaHandler, type DataPortOptions } from '../../src/worker/data-port.ts'
+import { dataPortHandler, replicaHandler, type DataPortOptions } from '../../src/worker/data-port.ts'
 import { enginePool } from '../../src/worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../../src/worker/data-port/target.ts'
 import { answerMemory } from '../worker/memory.ts'

@@ -3,9 +3,12 @@
 /** Set by a worker on answers of its own: the request did not reach an engine. */
 export const REFUSAL_HEADER = 'x-flotilla-refusal'
 
+/** What every path of a replica begins with. Alone it is nobody's: the worker says so itself, which shows that it is there. */
+export const REPLICAS_PREFIX = '/replicas/'
+
 /** Where a worker's data port serves one replica. */
 export function replicaPath(replicaId: string, generation: number): string {
-  return `/replicas/${replicaId}/${generation}`
+  return `${REPLICAS_PREFIX}${replicaId}/${generation}`
 }
 
 /** Names the model that a gateway means, percent-encoded: a replica of another model refuses. */

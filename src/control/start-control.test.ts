@@ -129,6 +129,22 @@ test('a leader that has just begun, or whose bus was away, takes no node for sil
   expect((await listEvents(db, 0, 100)).map(({ action }) => action)).not.toContain('node.offline')
 })
 
+test('what went wrong is told until it goes well again, also by one that leads no more', async () => {
+  const { db, clock, control } = await aControl()
+  const run = (text: string): Promise<unknown> => db.transaction((tx) => tx.query(text))
+  const soon = (isSo: () => boolean): Promise<void> =>
+    until(async () => {
+      await clock.advance(100)
+      return isSo()
+    })
+  await run('alter table leases rename to leases_away')
+  await soon(() => control.problem() !== undefined)
+  await run('alter table leases_away rename to leases')
+  await run("update leases set owner = 'another', epoch = epoch + 1, expires_at = now_ms() + 3600000")
+  await soon(() => control.problem() === undefined)
+  expect(control.isLeading()).toBe(false)
+})
+
 test('the nodes of a mass disappearance are known by name until one is back', async () => {
   const { scene, db, beat, turn, livenessOf, control, tell } = await aControl()
   const nodes = ['a', 'b', 'c'].map((name) => anApplicant(name))

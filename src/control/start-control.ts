@@ -126,7 +126,11 @@ export function startControl({
 
   const turn = async (): Promise<void> => {
     leading = await lead()
-    if (!leading) return
+    if (!leading) {
+      // Who follows has nothing more to do than to find that another leads.
+      problem = undefined
+      return
+    }
     const now = leading
     const { lease } = now
     const hearing = bus.isConnected() ? now.hearing : undefined

@@ -1,7 +1,7 @@
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
-import { forward, type Forwarded, type Forwarder, type Upstream } from '../platform/proxy.ts'
+import { forward, type Forwarded, type Forwarder, type Sent, type Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
 import type { Contact } from './liveness.ts'
@@ -9,40 +9,43 @@ import { isUnsent } from './not-served.ts'
 import { FOR_US, replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'
 import type { Exchange, ServeDeps } from './serve.ts'
+import type { Awaited } from './silence.ts'
 
 /** `next`: another replica may be tried. An error is the last word on the request. */
 export type AttemptEnd = 'served' | 'next' | AppError
 
 /** One request at one replica: where it is sent and with what, and what is noted of how that went. */
-export class Attempt implements Upstream, Forwarder {
+export class Attempt implements Upstream, Forwarder, Awaited {
   host = ''
   port = 0
   path = ''
   headers = NONE
   answerHeaders = NONE
   readonly pool: ServeDeps['pool']
+  readonly route: LiveRoute
+  pieces = 0
   readonly #deps: ServeDeps
   readonly #exchange: Exchange
-  readonly #route: LiveRoute
   readonly #contact: Contact
   readonly #startMs: number
   readonly #onEnd: (end: AttemptEnd) => void
+  #sent: Sent | undefined
   #isOver = false
 
   constructor(deps: ServeDeps, exchange: Exchange, route: LiveRoute, onEnd: (end: AttemptEnd) => void) {
     this.pool = deps.pool
     this.#deps = deps
     this.#exchange = exchange
-    this.#route = route
+    this.route = route
     this.#onEnd = onEnd
     this.#startMs = deps.clock.nowMs()
     this.#contact = deps.liveness.contact(route)
   }
 
   start(): void {
-    const at = replicaAt(this.#route)
+    const at = replicaAt(this.route)
     if (!at) {
-      const error = new Error(`its node has the address "${this.#route.address}", which is none`)
+      const error = new Error(`its node has the address "${this.route.address}", which is none`)
       return this.onForwarded({ outcome: 'unreachable', error: Object.assign(error, { syscall: 'connect' }) })
     }
     const { request, response, body, decision } = this.#exchange
@@ -53,8 +56,9 @@ export class Attempt implements Upstream, Forwarder {
     // What has begun without a compression cannot go on with one.
     const isBegun = response.headersSent
     this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
-    this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.#route) : id)
-    forward(request, response, this, this, body)
+    this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.route) : id)
+    this.#sent = forward(request, response, this, this, body)
+    if (!this.#isOver) this.#deps.silence.watch(this)
   }
 
   isRefusal({ headers, statusCode }: Parameters<NonNullable<Upstream['isRefusal']>>[0]): boolean {
@@ -62,14 +66,23 @@ export class Attempt implements Upstream, Forwarder {
     return headers[REFUSAL_HEADER] !== undefined && statusCode !== 413
   }
 
+  mayMove(): boolean {
+    return this.pieces === 0 && this.#deps.table.routesOf(this.route.modelName).length > 1
+  }
+
+  giveUp(why: string): void {
+    this.#sent?.giveUp(new Error(why))
+  }
+
   onHeard(): void {
+    this.pieces += 1
     this.#contact.heard()
     const { decision } = this.#exchange
     if (decision.firstByteMs === 0) decision.firstByteMs = this.#deps.clock.nowMs()
   }
 
   lastWords(): string {
-    const message = `The replica on ${this.#route.nodeName} stopped in the middle of this answer.`
+    const message = `The replica on ${this.route.nodeName} stopped in the middle of this answer.`
     return errorEvent(this.#exchange.style, new AppError('bad_gateway', message))
   }
 
@@ -78,13 +91,14 @@ export class Attempt implements Upstream, Forwarder {
   }
 
   onForwarded(result: Forwarded): void {
-    if (this.giveUp()) this.#onEnd(this.#endOf(result))
+    if (this.close()) this.#onEnd(this.#endOf(result))
   }
 
   /** Hears of nothing more. False when it was over before. */
-  giveUp(): boolean {
+  close(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
+    this.#deps.silence.forget(this)
     this.#contact.end()
     return true
   }
@@ -92,7 +106,7 @@ export class Attempt implements Upstream, Forwarder {
   #endOf(result: Forwarded): AttemptEnd {
     const { liveness, log } = this.#deps
     const { decision, response } = this.#exchange
-    const route = this.#route
+    const route = this.route
     const ids = { request: decision.requestId, replica: route.replicaId, node: route.nodeName }
     switch (result.outcome) {
       case 'answered':
@@ -124,7 +138,7 @@ export class Attempt implements Upstream, Forwarder {
 
   #note(outcome: Try['outcome'], status: number | null, error?: Error, mayHaveReached = true): void {
     const ms = this.#deps.clock.nowMs() - this.#startMs
-    const route = this.#route
+    const route = this.route
     this.#exchange.decision.tries.push({ route, outcome, status, error: error?.message ?? null, ms, mayHaveReached })
   }
 }

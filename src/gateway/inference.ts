@@ -12,12 +12,13 @@ import type { Caller } from './guard.ts'
 import { infer, type InferDeps } from './infer.ts'
 import { Liveness } from './liveness.ts'
 import { answerModels, isModelsPath } from './models-api.ts'
-import { probe } from './probe.ts'
+import { probe, probeNode } from './probe.ts'
 import type { ReadLimits } from './read-request.ts'
 import { requestIdOf } from './request-id.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
 import type { ReadyDeps } from './serve-when-ready.ts'
+import { Silence } from './silence.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -66,7 +67,8 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const liveness = new Liveness({ table, clock, log, probe, ttlMs: deps.probeTtlMs })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
-  const serveDeps: ServeDeps = { table, liveness, pool, clock, log, exposeNode }
+  const silence = new Silence({ clock, log, askNode: probeNode })
+  const serveDeps: ServeDeps = { table, liveness, silence, pool, clock, log, exposeNode }
 
   const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
 
@@ -90,6 +92,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
     upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, log, allow }),
     dispose() {
       coldLoads.dispose()
+      silence.dispose()
       pool.destroy()
     },
   })

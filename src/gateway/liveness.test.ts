@@ -203,6 +203,31 @@ describe('leaving out', () => {
     expect(liveness.whyOut(route())).toBe('ejected: 3 failures in a row, the last: refused with status 503')
   })
 
+  test('ends when a probe finds it back, which is made once a second and for which nobody waits', async () => {
+    const { clock, isOut, fail, probes } = aLiveness()
+    fail(3)
+    expect([isOut(), isOut(), probes.length]).toEqual([true, true, 1])
+    probes[0]!.answer(dead)
+    await clock.advance(SECOND - 1)
+    expect([isOut(), probes.length]).toEqual([true, 1])
+    await clock.advance(1)
+    expect([isOut(), probes.length]).toEqual([true, 2])
+    probes[1]!.answer(alive)
+    await clock.advance(0)
+    expect([isOut(), probes.length]).toEqual([false, 2])
+  })
+
+  test('of one that no probe finds is as long as before', async () => {
+    const { clock, isOut, fail, probes } = aLiveness()
+    fail(3)
+    for (let second = 0; second < 5; second += 1) {
+      expect(isOut()).toBe(true)
+      probes.at(-1)!.answer(dead)
+      await clock.advance(SECOND)
+    }
+    expect([isOut(), probes.length]).toEqual([false, 5])
+  })
+
   test('what is known of replicas that have left is not kept for ever', () => {
     const { liveness, table, route } = aLiveness()
     const gone = Array.from({ length: 5000 }, (_, i) => ({ ...route(), replicaId: `gone${i}` }))

@@ -29,9 +29,13 @@ interface Known {
   /** Requests of ours that are under way there. */
   underWay: number
   probing: Promise<Verdict> | undefined
+  /** When it was last asked although nobody was to be sent to it. */
+  askedAgainMs: number
 }
 
 const TTL_MS = 30_000
+/** Who is left out is asked so often whether it is back, while there are requests that it could have had. */
+const ASK_AGAIN_MS = 1000
 /** Who has sent a piece of an answer in this time, and has not finished it, is busy when it does not answer a probe. */
 const STILL_PRODUCING_MS = 60_000
 
@@ -49,9 +53,14 @@ export class Liveness {
     this.#outliers = new Outliers(deps)
   }
 
-  /** Why a replica is left out for now, if it is. */
+  /**
+   * Why a replica is left out for now, if it is. It is asked now and then whether it is back, and no request waits for
+   * that: one that was away for a minute would else be left out for another.
+   */
   whyOut(route: LiveRoute): string | undefined {
-    return this.#outliers.whyOut(route)
+    const why = this.#outliers.whyOut(route)
+    if (why !== undefined) this.#askAgain(route)
+    return why
   }
 
   /** Undefined when the replica is known to live, so that nobody waits; else what a probe finds. */
@@ -100,6 +109,14 @@ export class Liveness {
     } else this.failed(route, why)
   }
 
+  #askAgain(route: LiveRoute): void {
+    const known = this.#known(route)
+    const nowMs = this.#deps.clock.nowMs()
+    if (this.#ttlMs === 0 || known.probing || Math.abs(nowMs - known.askedAgainMs) < ASK_AGAIN_MS) return
+    known.askedAgainMs = nowMs
+    known.probing = this.#probe(route, known).finally(() => (known.probing = undefined))
+  }
+
   #isConfirmed({ nodeId }: LiveRoute, { heardAtMs, doubtedAtMs }: Known): boolean {
     const lastMs = Math.max(heardAtMs, this.#deps.table.heardAtMs(nodeId) ?? -Infinity)
     return lastMs > doubtedAtMs && this.#deps.clock.nowMs() - lastMs <= this.#ttlMs
@@ -128,7 +145,13 @@ export class Liveness {
   #known(route: LiveRoute): Known {
     const noted = this.#notes.get(route)
     if (noted) return noted
-    const known: Known = { heardAtMs: -Infinity, doubtedAtMs: -Infinity, underWay: 0, probing: undefined }
+    const known: Known = {
+      heardAtMs: -Infinity,
+      doubtedAtMs: -Infinity,
+      underWay: 0,
+      probing: undefined,
+      askedAgainMs: -Infinity,
+    }
     this.#notes.set(route, known)
     return known
   }

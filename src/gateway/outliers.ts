@@ -24,9 +24,8 @@ const MOST_OUT_MS = 60_000
 
 /**
  * Replicas that are left out for a while. After three failures in a row one is out for 5 s, and each failure after that
- * doubles the time up to 60 s. A replica that its node does not know, or knows as another's, is out until the table names
- * it anew; after 60 s it is asked again all the same, because a worker that takes its replicas over after a restart knows
- * them a moment later. One success, and all is forgotten.
+ * doubles the time up to 60 s. A replica that its node does not know, or knows as another's, is out for 60 s at once, unless
+ * the table names it anew. One success, be it that of a probe while it is out, and all is forgotten.
  */
 export class Outliers {
   readonly #clock: Pick<Clock, 'nowMs'>

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { REFUSAL_HEADER } from '../api/data-port.ts'
+import { REFUSAL_HEADER, REPLICAS_PREFIX } from '../api/data-port.ts'
 import { messageOf } from '../platform/errors.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import { replicaAt } from './replica-at.ts'
@@ -20,20 +20,39 @@ const ANSWER_WITHIN_MS = 2000
 
 /**
  * Asks a replica whether it is there. The list of models costs no engine more than a few bytes, and one that has no such
- * list says so, which is as good: any answer of the engine's own means that it lives. The connection is a new one, because
- * a kept one may be dead without knowing.
+ * list says so, which is as good: any answer of the engine's own means that it lives.
  */
-export const probe: Probe = (route) => {
+export const probe: Probe = async (route) => {
+  const at = replicaAt(route)
+  const answer = await ask(route, `${at?.path}/v1/models`)
+  if (!('isRefusal' in answer)) return answer
+  const { status, isRefusal } = answer
+  return isRefusal ? { state: 'dead', why: `refused with status ${status}`, status } : { state: 'alive' }
+}
+
+/**
+ * Why the node of a replica does not answer, if it does not. Its worker answers this by itself, so it says nothing of
+ * engines, which may be busy, and says it at once: nothing holds up a worker for long.
+ */
+export async function probeNode(route: LiveRoute): Promise<string | undefined> {
+  const answer = await ask(route, REPLICAS_PREFIX)
+  return 'isRefusal' in answer ? undefined : answer.why
+}
+
+type Answer = { status: number; isRefusal: boolean } | Exclude<Verdict, { state: 'alive' }>
+
+/** The connection is a new one, because a kept one may be dead without knowing. */
+function ask(route: LiveRoute, path: string): Promise<Answer> {
   const at = replicaAt(route)
   if (!at) return Promise.resolve({ state: 'dead', why: `"${route.address}" is no address` })
-  const { host, port, path, headers } = at
+  const { host, port, headers } = at
   return new Promise((resolve) => {
     const createConnection = () => connect({ host, port, noDelay: true })
-    const outgoing = httpRequest({ host, port, path: `${path}/v1/models`, headers, createConnection })
+    const outgoing = httpRequest({ host, port, path, headers, createConnection })
     let isConnected = false
-    const settle = (verdict: Verdict): void => {
+    const settle = (answer: Answer): void => {
       clearTimeout(late)
-      resolve(verdict)
+      resolve(answer)
       outgoing.destroy()
     }
     const late = setTimeout(() => {
@@ -42,10 +61,8 @@ export const probe: Probe = (route) => {
     }, ANSWER_WITHIN_MS)
     outgoing.once('socket', (socket) => socket.once('connect', () => (isConnected = true)))
     outgoing.on('error', (error) => settle({ state: 'dead', why: messageOf(error) }))
-    outgoing.once('response', (answer) => {
-      const status = answer.statusCode ?? 502
-      if (REFUSAL_HEADER in answer.headers) settle({ state: 'dead', why: `refused with status ${status}`, status })
-      else settle({ state: 'alive' })
+    outgoing.once('response', ({ statusCode: status = 502, headers: answered }) => {
+      settle({ status, isRefusal: REFUSAL_HEADER in answered })
     })
     outgoing.end()
   })

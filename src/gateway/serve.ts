@@ -12,10 +12,12 @@ import { NotServedError } from './not-served.ts'
 import type { Verdict } from './probe.ts'
 import { routeKey, type LiveRoute, type LiveTable } from './routing-table.ts'
 import type { Done } from './serve-when-ready.ts'
+import type { Silence } from './silence.ts'
 
 export interface ServeDeps {
   table: LiveTable
   liveness: Liveness
+  silence: Silence
   pool: ConnectionPool
   clock: Clock
   log: Logger
@@ -126,7 +128,7 @@ class Delivery {
     try {
       attempt.start()
     } catch (error) {
-      if (!attempt.giveUp()) throw error
+      if (!attempt.close()) throw error
       this.#release()
       this.#done(error)
     }

@@ -48,6 +48,12 @@ export interface Forwarder {
   onForwarded(result: Forwarded): void
 }
 
+/** A request that was sent on. */
+export interface Sent {
+  /** Waits no longer, as if its connection had failed. Does nothing when it is over. */
+  giveUp(error: Error): void
+}
+
 /**
  * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the
  * request is streamed. The client's disconnect cancels the upstream request. Who asked is told what became of it without a
@@ -59,14 +65,19 @@ export function forward(
   upstream: Upstream,
   forwarder: Forwarder,
   body: Buffer | undefined = hasBody(request) ? request.whole : undefined,
-): void {
+): Sent | undefined {
   // It may have gone while its body was read or another upstream was tried, and says so only once.
-  if (request.socket.destroyed) forwarder.onForwarded({ outcome: 'client gone' })
-  else new Passage(request, response, upstream, body, forwarder).start()
+  if (request.socket.destroyed) {
+    forwarder.onForwarded({ outcome: 'client gone' })
+    return undefined
+  }
+  const passage = new Passage(request, response, upstream, body, forwarder)
+  passage.start()
+  return passage
 }
 
 /** One request on its way. An object and no closures: a stream may last for hours, and there may be thousands. */
-class Passage implements CallEvents, ClientWatcher {
+class Passage implements CallEvents, ClientWatcher, Sent {
   /** For an answer that comes in chunks, to a client that can have them as they are. */
   onChunks: ((chunks: Buffer) => void) | undefined
   readonly #request: HttpRequest
@@ -162,6 +173,13 @@ class Passage implements CallEvents, ClientWatcher {
     }
     if (this.#body && this.#isStale(error)) this.#send(undefined)
     else this.#over({ outcome: 'unreachable', error })
+  }
+
+  giveUp(error: Error): void {
+    // All of the answer may be here, and on its way to a client that takes its time.
+    if (this.#isOver || !this.#connection) return
+    this.#connection.destroy()
+    this.onFailed(error)
   }
 
   #send(pool: ConnectionPool | undefined): void {

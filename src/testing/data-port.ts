@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
+import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, REPLICAS_PREFIX } from '../api/data-port.ts'
 import type { Handler } from '../platform/http.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import { serve } from './http.ts'
@@ -10,7 +10,6 @@ import {
   dataPortHandler,
   dataPortUpgrades,
   replicaHandler,
-  REPLICAS_PREFIX,
   type DataPortOptions,
 } from '../worker/data-port.ts'
 import { enginePool } from '../worker/data-port/engine-call.ts'

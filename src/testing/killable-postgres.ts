@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { onTestFinished } from 'vitest'
 import { startPostgresServer } from './postgres-server.ts'
 import { isAlive, until } from './until.ts'
 
@@ -13,9 +12,11 @@ export interface KillablePostgres {
   kill(): Promise<void>
   /** The same server again: the same port, the same data. */
   restart(): Promise<void>
+  /** For good. */
+  stop(): Promise<void>
 }
 
-/** A PostgreSQL for one test, that can be away for a while. */
+/** A PostgreSQL that can be away for a while. */
 export async function startKillablePostgres(): Promise<KillablePostgres> {
   const server = await startPostgresServer()
   const data = await ask(
@@ -32,10 +33,6 @@ export async function startKillablePostgres(): Promise<KillablePostgres> {
     await until(() => !isAlive(pid))
   }
   let isUp = true
-  onTestFinished(async () => {
-    if (isUp) await kill()
-    await server.stop()
-  })
   return {
     url: server.url,
     async kill() {
@@ -53,6 +50,10 @@ export async function startKillablePostgres(): Promise<KillablePostgres> {
           () => false,
         ),
       )
+    },
+    async stop() {
+      if (isUp) await kill()
+      await server.stop()
     },
   }
 }

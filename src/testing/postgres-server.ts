@@ -77,7 +77,7 @@ async function serve(bin: string, folder: string, password: string): Promise<Tes
     stdio: ['ignore', log, log],
   })
   closeSync(log)
-  const guard = guardAgainstOrphans(child, folder)
+  const guard = guardAgainstOrphans(folder)
   const url = `postgres://flotilla:${password}@127.0.0.1:${port}/postgres`
   try {
     await answers(url, child, folder)
@@ -120,16 +120,22 @@ async function stop(child: ChildProcess, guard: ChildProcess): Promise<void> {
 }
 
 /**
- * A process that waits for us to end, however we end: its input closes, it stops the server and removes the folder.
- * In a group of its own, because Ctrl-C goes to the whole group.
+ * A process that waits for us to end, however we end: its input closes, it stops the server, which may have been started
+ * again meanwhile, and removes the folder. In a group of its own, because Ctrl-C goes to the whole group.
  */
-function guardAgainstOrphans(server: ChildProcess, folder: string): ChildProcess {
+function guardAgainstOrphans(folder: string): ChildProcess {
   const script = `
+    const fs = require('node:fs')
     process.stdin.resume().on('end', async () => {
-      const alive = () => { try { process.kill(${server.pid}, 0); return true } catch { return false } }
-      if (alive()) process.kill(${server.pid}, 'SIGQUIT')
-      for (let i = 0; i < 100 && alive(); i += 1) await new Promise((resolve) => setTimeout(resolve, 100))
-      require('node:fs').rmSync(${JSON.stringify(folder)}, { recursive: true, force: true })
+      const folder = ${JSON.stringify(folder)}
+      let pid
+      try { pid = Number(fs.readFileSync(folder + '/data/postmaster.pid', 'utf8').split('\\n', 1)[0]) } catch {}
+      const alive = () => { try { process.kill(pid, 0); return true } catch { return false } }
+      if (pid > 1 && alive()) {
+        process.kill(pid, 'SIGQUIT')
+        for (let i = 0; i < 100 && alive(); i += 1) await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      fs.rmSync(folder, { recursive: true, force: true })
     })`
   const guard = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   guard.unref()

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { REFUSAL_HEADER } from '../api/data-port.ts'
+import { REFUSAL_HEADER, REPLICAS_PREFIX } from '../api/data-port.ts'
 import { isLoopback } from '../platform/address.ts'
 import type { ConnectionPool } from '../platform/connection-pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -45,9 +45,6 @@ export function dataPortHandler(options: DataPortOptions): Handler {
     }
   }
 }
-
-/** What every path of a replica begins with. */
-export const REPLICAS_PREFIX = '/replicas/'
 
 /** The part of it that is for replicas. */
 export function replicaHandler({

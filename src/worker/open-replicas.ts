@@ -6,6 +6,7 @@ import { builtInProfiles } from './engines/built-in.ts'
 import { Engines } from './engines/engines.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
 import { ModelFiles } from './files/model-files.ts'
+import { watchFrozenEngines } from './frozen-engines.ts'
 import { measureDisk } from './hardware/disk.ts'
 import type { FakeDevices } from './hardware/fake-devices.ts'
 import { realSystem } from './hardware/real-system.ts'
@@ -14,6 +15,7 @@ import type { ReplicaLimits } from './launch.ts'
 import { logsHandler, type LogsHandler } from './logs/logs-handler.ts'
 import { ReplicaLogs } from './logs/replica-logs.ts'
 import { Ports, type PortRange } from './ports.ts'
+import { workOfEach } from './processes/group-work.ts'
 import { startWatchdog } from './processes/watchdog.ts'
 import { Pulls } from './pulls.ts'
 import { Supervisor } from './supervisor.ts'
@@ -106,6 +108,8 @@ export async function openReplicas(
     moreEnvironment: fakeDevices && ((spec) => fakeDevices.environmentFor(spec, supervisor.all())),
   })
   await supervisor.adopt({ isClean })
+  const frozen = watchFrozenEngines({ replicas: () => supervisor.all(), workOf: workOfEach, clock, log })
+  life.own('watch over engines', () => frozen.dispose())
   return { supervisor, engines, files, pulls: new Pulls(files, clock), logs, readLogs: logsHandler(logs, clock) }
 }
 

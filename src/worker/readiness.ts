@@ -97,14 +97,23 @@ function isServing({ profile: { ready }, port, lines }: Awaited): boolean | Prom
   return lines.isReadyPrinted()
 }
 
-function answersOk(port: number, path: string): Promise<boolean> {
+/** Whether an engine that was ready answers at all, whatever it says; undefined when it has nothing to be asked for. */
+export async function stillAnswers({ profile: { ready }, port }: Awaited): Promise<boolean | undefined> {
+  return 'http' in ready ? (await statusOf(port, ready.http)) !== undefined : undefined
+}
+
+async function answersOk(port: number, path: string): Promise<boolean> {
+  return (await statusOf(port, path)) === 200
+}
+
+function statusOf(port: number, path: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const probe = get({ host: '127.0.0.1', port, path, agent: false, timeout: PROBE_TIMEOUT_MS }, (answer) => {
       answer.resume()
-      resolve(answer.statusCode === 200)
+      resolve(answer.statusCode)
     })
     probe.once('timeout', () => probe.destroy())
-    probe.once('error', () => resolve(false))
+    probe.once('error', () => resolve(undefined))
   })
 }
 

@@ -15,7 +15,7 @@ import { memoryComplaint, whyOutOfMemory } from './out-of-memory.ts'
 import { PeakMemory, type MeasuredMemory } from './peak-memory.ts'
 import type { EngineProcess, Exit } from './processes/engine-process.ts'
 import { kernelKills } from './processes/kernel-kills.ts'
-import { waitUntilReady } from './readiness.ts'
+import { stillAnswers, waitUntilReady } from './readiness.ts'
 
 /** Heartbeats tell of progress so often at most, when nothing else makes them. */
 const TELL_PROGRESS_MS = 1000
@@ -92,6 +92,18 @@ export class WorkerReplica {
     if (force) this.#hurry()
     this.#stopping ??= this.#stop()
     return this.#stopping
+  }
+
+  /** Whether its engine answers when it is asked how it is; undefined when it cannot be asked. */
+  async answers(): Promise<boolean | undefined> {
+    return this.#launched && stillAnswers(this.#launched.awaited)
+  }
+
+  /** Fails, and ends an engine of which nothing is to be expected, without much patience. */
+  async abandon(why: string): Promise<void> {
+    if (this.state !== 'ready' || this.isEnding || !this.#launched) return
+    this.#isForced = true
+    await this.#giveUp(this.#launched.engine, why)
   }
 
   /** The engine's process, while there is one. */

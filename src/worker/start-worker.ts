@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeCredentials } from '../api/admin/schemas.ts'
+import { REPLICAS_PREFIX } from '../api/data-port.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { BusAddress } from '../bus/connect.ts'
 import { formatAddress, type Address } from '../platform/address.ts'
@@ -16,7 +17,6 @@ import {
   dataPortUpgrades,
   healthHandler,
   replicaHandler,
-  REPLICAS_PREFIX,
   type DataPortOptions,
 } from './data-port.ts'
 import { enginePool } from './data-port/engine-call.ts'

@@ -1,0 +1,194 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newSecret } from '../../../src/platform/secrets.ts'
+import { freePort } from '../../../src/testing/free-port.ts'
+import { enginePids } from './engines.ts'
+import { Ground } from './ground.ts'
+import { Links } from './links.ts'
+import { Member } from './member.ts'
+import { mountSmallDisk, unmount } from './small-disk.ts'
+import { until } from './until.ts'
+
+/** What each model is asked to have. */
+export const WANTED = { four: 4, pair: 2 } as const
+export type ModelName = keyof typeof WANTED
+const MODEL_OPTIONS = { ttft_ms: 20, tokens_per_s: 50 }
+/** Short, so that a fault of some seconds is felt; a node that is silent for less than the second one stays in. */
+const PACE = ['--heartbeat-ms', '500', '--offline-after-ms', '15000']
+const PORTS_EACH = 100
+/** Below the ports that the system gives out, above those of other tests; two runs at once mostly have different ones. */
+const FIRST_ENGINE_PORT = 30_000 + (process.pid % 6) * 4 * PORTS_EACH
+
+/** Two frontends, two gateways and four workers, each with an address of its own, on PostgreSQL and NATS. */
+export class Cluster {
+  readonly folder: string
+  readonly ground: Ground
+  readonly links: Links
+  readonly frontends: Member[] = []
+  readonly gateways: Member[] = []
+  readonly workers: Member[] = []
+  /** The worker whose disk is small, where the system lets us have one. */
+  smallDisk: Member | undefined
+  readonly #adminKey = newSecret('fla')
+  readonly #joinToken = newSecret('flj')
+
+  private constructor(folder: string, ground: Ground) {
+    this.folder = folder
+    this.ground = ground
+    this.links = new Links()
+  }
+
+  static async start(): Promise<Cluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-faults-'))
+    const ground = await Ground.start(folder)
+    const cluster = new Cluster(folder, ground)
+    try {
+      await cluster.#build()
+      await cluster.#load()
+    } catch (error) {
+      await cluster.dispose()
+      throw error
+    }
+    return cluster
+  }
+
+  get members(): Member[] {
+    return [...this.frontends, ...this.gateways, ...this.workers]
+  }
+
+  /** The frontend that leads, by the store. */
+  async leader(): Promise<Member> {
+    const [lease] = await this.ground.rows<{ owner: string }>("select owner from leases where name = 'leader'")
+    const found = this.frontends.find(({ data }) => readFileSync(join(data, 'frontend.id'), 'utf8').trim() === lease?.owner)
+    if (!found) throw new Error('Nobody leads.')
+    return found
+  }
+
+  async follower(): Promise<Member> {
+    const leader = await this.leader()
+    return this.frontends.find((frontend) => frontend !== leader)!
+  }
+
+  async ask<T>(frontend: Member, method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${frontend.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#adminKey}` },
+      signal: AbortSignal.timeout(5000),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as T
+  }
+
+  enginesOf(worker: Member): number[] {
+    return enginePids(worker.data)
+  }
+
+  enginePortsOf(worker: Member): { from: number; to: number } {
+    const from = FIRST_ENGINE_PORT + this.workers.indexOf(worker) * PORTS_EACH
+    return { from, to: from + PORTS_EACH - 1 }
+  }
+
+  /** Leaves nothing behind: no process, no port, no file. */
+  async dispose(): Promise<void> {
+    for (const member of this.members) {
+      member.signal('SIGCONT')
+      await member.kill()
+    }
+    for (const pid of this.workers.flatMap((worker) => this.enginesOf(worker))) kill(pid)
+    await this.ground.dispose()
+    this.links.dispose()
+    if (this.smallDisk) unmount(this.smallDisk.data)
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async #build(): Promise<void> {
+    const natsAddress = new URL(this.ground.natsUrl)
+    const store = new URL(this.ground.postgres.url)
+    const frontends = await places('frontend', 2, 11)
+    const gateways = await places('gateway', 2, 21)
+    const workers = await places('worker', 4, 31)
+    const nats = { name: 'nats', host: natsAddress.hostname, port: Number(natsAddress.port) }
+    const postgres = { name: 'postgres', host: store.hostname, port: Number(store.port) }
+    const bus = ['--nats-url', this.ground.natsUrl, '--nats-account-seed-file', this.ground.accountSeedFile]
+    const member = async (place: Place, to: Place[], args: string[], env: Record<string, string> = {}) => {
+      const folder = join(this.folder, place.name)
+      const data = join(folder, 'data')
+      mkdirSync(data, { recursive: true, mode: 0o700 })
+      const routes = await this.links.between(place.name, to)
+      const all = [...args, '--data', data, '--log-format', 'json']
+      return new Member({ ...place, folder, args: all, env, routes })
+    }
+    for (const place of frontends) {
+      const listen = ['--listen', `${place.host}:${place.port}`, '--database-url', this.ground.postgres.url, ...bus]
+      const args = ['frontend', ...listen, '--auto-approve', ...PACE]
+      const frontend = await member(place, [postgres, nats, ...workers], args)
+      // Who has several frontends gives them the same key and token.
+      writeFileSync(join(frontend.data, 'admin.key'), `${this.#adminKey}\n`, { mode: 0o600 })
+      writeFileSync(join(frontend.data, 'join.token'), `${this.#joinToken}\n`, { mode: 0o600 })
+      this.frontends.push(frontend)
+    }
+    for (const [index, place] of gateways.entries()) {
+      // The one is told of the bus, the other asks a frontend for it.
+      const where = index === 0 ? bus : ['--url', this.frontends[0]!.url]
+      const args = ['gateway', '--listen', `${place.host}:${place.port}`, '--expose-node-header', ...where]
+      this.gateways.push(await member(place, [nats, frontends[0]!, ...workers], args, { FLOTILLA_KEY: this.#adminKey }))
+    }
+    const join_ = this.frontends.map(({ url }) => url).join(',')
+    for (const [index, place] of workers.entries()) {
+      const from = FIRST_ENGINE_PORT + index * PORTS_EACH
+      const ports = ['--engine-ports', `${from}-${from + PORTS_EACH - 1}`]
+      const listen = ['--node-name', place.name, '--worker-listen', `${place.host}:${place.port}`]
+      const args = ['worker', '--keep-engines', '--join', join_, ...listen, ...ports]
+      this.workers.push(await member(place, [nats, ...frontends], args, { FLOTILLA_TOKEN: this.#joinToken }))
+    }
+    const last = this.workers.at(-1)!
+    if (mountSmallDisk(last.data)) this.smallDisk = last
+  }
+
+  async #load(): Promise<void> {
+    // The first one makes the tables; two at once would have to wait for each other anyway.
+    this.frontends[0]!.start()
+    await this.frontends[0]!.serves()
+    for (const member of this.members.slice(1)) member.start()
+    const [frontend] = this.frontends
+    for (const [name, count] of Object.entries(WANTED)) {
+      await this.ask(frontend!, 'POST', '/api/models', { name, engine: 'sim', options: MODEL_OPTIONS })
+      // As many at least as at most: how many there are must not depend on how busy they are.
+      const rule = { model_name: name, min_replicas: count, max_replicas: count }
+      await this.ask(frontend!, 'POST', '/api/nodes/scheduling', rule)
+    }
+    await Promise.all(this.members.map((member) => member.serves()))
+    const isReady = async (): Promise<boolean> => {
+      const replicas = await this.ask<{ state: string }[]>(frontend!, 'GET', '/api/replicas')
+      return replicas.filter(({ state }) => state === 'ready').length === WANTED.four + WANTED.pair
+    }
+    await until(isReady, 60_000, 'all replicas are ready')
+  }
+}
+
+interface Place {
+  name: string
+  host: string
+  port: number
+}
+
+async function places(role: string, count: number, firstHost: number): Promise<Place[]> {
+  const numbers = Array.from({ length: count }, (_, index) => index)
+  return Promise.all(
+    numbers.map(async (index) => ({
+      name: `${role}-${index + 1}`,
+      host: `127.0.0.${firstHost + index}`,
+      port: await freePort(),
+    })),
+  )
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}

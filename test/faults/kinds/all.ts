@@ -1,0 +1,28 @@
+import type { Fault } from '../fault.ts'
+import { freezes } from './freeze.ts'
+import { kills } from './kill.ts'
+import { machineFaults } from './machine.ts'
+import { outages } from './outage.ts'
+import { partitions } from './partition.ts'
+import { rollingRestarts } from './rolling.ts'
+
+const GROUPS: Fault['group'][] = [
+  'frontend',
+  'gateway',
+  'worker',
+  'engine',
+  'network',
+  'store',
+  'bus',
+  'machine',
+  'rolling restart',
+]
+
+export const allFaults: Fault[] = [
+  ...kills,
+  ...freezes,
+  ...partitions,
+  ...outages,
+  ...machineFaults,
+  ...rollingRestarts,
+].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))

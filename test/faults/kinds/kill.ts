@@ -1,0 +1,68 @@
+import { atGateway, onceBegun, type Fault } from '../fault.ts'
+import type { Cluster } from '../harness/cluster.ts'
+import type { Member } from '../harness/member.ts'
+
+/** Longer than a leader's lease, so that another takes over. */
+const TAKEOVER_MS = 12_000
+
+export const kills: Fault[] = [
+  {
+    name: 'kill -9 the leader',
+    group: 'frontend',
+    holdMs: TAKEOVER_MS,
+    strike: async (cluster) => ({ ...(await killFor(await cluster.leader())), keepsReplicas: true }),
+  },
+  {
+    name: 'kill -9 the follower',
+    group: 'frontend',
+    holdMs: 1000,
+    strike: async (cluster) => ({ ...(await killFor(await cluster.follower())), keepsReplicas: true }),
+  },
+  {
+    name: 'kill -9 a gateway',
+    group: 'gateway',
+    holdMs: 1000,
+    async strike({ gateways }) {
+      const gateway = gateways[0]!
+      return { ...(await killFor(gateway)), ...atGateway(gateway.name), keepsReplicas: true }
+    },
+  },
+  {
+    name: 'kill -9 a worker; its engines live on',
+    group: 'worker',
+    holdMs: 1000,
+    strike: async ({ workers }) => ({ ...(await killFor(workers[0]!)), ...onceBegun, keepsReplicas: true }),
+  },
+  {
+    name: 'kill -9 a worker and its engines',
+    group: 'worker',
+    holdMs: 1000,
+    async strike(cluster) {
+      const worker = cluster.workers[1]!
+      const engines = cluster.enginesOf(worker)
+      const killed = await killFor(worker)
+      for (const pid of engines) process.kill(-pid, 'SIGKILL')
+      return { ...killed, ...onceBegun, keepsReplicas: false }
+    },
+  },
+  {
+    name: 'kill -9 an engine',
+    group: 'engine',
+    holdMs: 0,
+    async strike(cluster) {
+      process.kill(anEngine(cluster, cluster.workers[2]!), 'SIGKILL')
+      return { ...onceBegun, keepsReplicas: false }
+    },
+  },
+]
+
+async function killFor(member: Member): Promise<{ heal: () => Promise<void> }> {
+  await member.kill()
+  return { heal: async () => member.start() }
+}
+
+export function anEngine(cluster: Cluster, worker: Member): number {
+  const [pid] = cluster.enginesOf(worker)
+  if (pid === undefined) throw new Error(`${worker.name} has no engine.`)
+  return pid
+}
