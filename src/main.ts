@@ -54,6 +54,8 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
       return (await import('./run-gateway.ts')).runGateway(config)
     case 'worker':
       return (await import('./join.ts')).runWorker(config)
+    case 'db':
+      return (await import('./run-db.ts')).runDb(invocation, config)
     default:
       return (await import('./cli/run-client.ts')).runClient(invocation, config)
   }
