@@ -130,6 +130,40 @@ export function describeMigrations(create: CreateStore): void {
       expect(await mended.query(applied)).toHaveLength(2)
     })
 
+    test('when the last of several fails, the store is as it was, for the program before as well', async () => {
+      const before = bench.migrations({ '0001_a.sql': A })
+      await (await bench.open({ migrations: before })).close()
+      const after = { '0001_a.sql': A, '0002_b.sql': B, '0003_c.sql': 'create table c (id text);\ndrop table nothing;' }
+      const failure = await failureOf(bench.open({ migrations: bench.migrations(after) }))
+      expect(failure.message).toMatch(
+        /0003_c\.sql failed and was undone: .*nothing.*as it was: go back to the Flotilla before/s,
+      )
+      const db = await bench.open({ migrations: before })
+      expect(await db.query(applied)).toEqual([{ version: 1, name: '0001_a.sql' }])
+      await expect(db.query('select id from b')).rejects.toThrow(/\bb\b/)
+    })
+
+    test('a store that lacks a table or a column is refused with what is missing and the way back', async () => {
+      const db = await bench.open()
+      await db.transaction(async (tx) => {
+        await tx.query('alter table models drop column source')
+        await tx.query('drop table rules')
+      })
+      await db.close()
+      const failure = await failureOf(bench.open())
+      expect(failure).toMatchObject({ code: 'usage' })
+      expect(failure.message).toMatch(
+        /lacks models\.source, rules: .*Nothing was changed\. The way back: .*flotilla db import/,
+      )
+    })
+
+    test('a store that has forgotten its migrations is refused instead of made anew', async () => {
+      const db = await bench.open()
+      await db.transaction((tx) => tx.query('drop table schema_migrations'))
+      await db.close()
+      expect((await failureOf(bench.open())).message).toMatch(/has leases, nodes.* but not schema_migrations/)
+    })
+
     test('several that open an empty store at once migrate it once', async () => {
       const migrations = bench.migrations({ '0001_a.sql': A, '0002_b.sql': B })
       const handles = await Promise.all(Array.from({ length: 5 }, () => bench.open({ migrations })))
