@@ -56,6 +56,8 @@ async function run(invocation: Invocation, config: Config): Promise<number> {
       return (await import('./join.ts')).runWorker(config)
     case 'nats':
       return (await import('./run-nats.ts')).runNats(invocation, config)
+    case 'db':
+      return (await import('./run-db.ts')).runDb(invocation, config)
     default:
       return (await import('./cli/run-client.ts')).runClient(invocation, config)
   }

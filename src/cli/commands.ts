@@ -1,6 +1,7 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
+import { dbCommand } from './db/command.ts'
 import { enginesCommand } from './engines/command.ts'
 import { keysCommand } from './keys/command.ts'
 import { natsCommand } from './nats/command.ts'
@@ -278,4 +279,5 @@ export const commands: readonly Command[] = [
   },
   keysCommand,
   natsCommand,
+  dbCommand,
 ]

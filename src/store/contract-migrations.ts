@@ -117,30 +117,30 @@ export function describeMigrations(create: CreateStore): void {
     })
 
     const ADDS = 'alter table models add column colour text;\ncreate table colours (name text primary key);'
+    const ours = loadMigrations(findMigrations()).length
+    const worksFrom = (version: number, text: string) => `-- works from: ${fourDigits(version)}\n${text}`
     const nextRelease = (...added: string[]) => {
-      const ours = loadMigrations(findMigrations()).map(({ name, text }) => [name, text] as const)
-      const theirs = added.map((text, i) => [`00${ours.length + 1 + i}_next.sql`, text] as const)
-      return bench.migrations(Object.fromEntries([...ours, ...theirs]))
+      const known = loadMigrations(findMigrations()).map(({ name, text }) => [name, text] as const)
+      const theirs = added.map((text, i) => [`${fourDigits(ours + 1 + i)}_next.sql`, text] as const)
+      return bench.migrations(Object.fromEntries([...known, ...theirs]))
     }
 
     test('a store to which the next release has only added is worked on as before', async () => {
-      const ours = loadMigrations(findMigrations()).length
-      const newer = await bench.open({ migrations: nextRelease(`-- works from: 000${ours}\n${ADDS}`) })
+      const newer = await bench.open({ migrations: nextRelease(worksFrom(ours, ADDS)) })
       const older = await bench.open()
       await older.transaction((tx) =>
         tx.query(`insert into models (name, engine, revision, created_at, updated_at) values ('m', 'sim', 'r', 1, 1)`),
       )
       expect(await listModels(older)).toMatchObject([{ name: 'm', origin: 'api' }])
       expect(await newer.query('select name, colour from models')).toEqual([{ name: 'm', colour: null }])
-      expect(await older.query('select version, works_from from schema_migrations where works_from > 0')).toEqual([
-        { version: ours + 1, works_from: ours },
-      ])
+      const written = await older.query('select version, works_from from schema_migrations order by version')
+      expect(written.at(-1)).toEqual({ version: ours + 1, works_from: ours })
     })
 
     test.each([
-      ['the next release has taken something away from', [`-- works from: 0010\n${ADDS}`]],
+      ['the next release has taken something away from', [worksFrom(ours + 1, ADDS)]],
       ['the next release says nothing about', [ADDS]],
-      ['the release after the next has worked on', [`-- works from: 0009\n${ADDS}`, '-- works from: 0010\nselect 1;']],
+      ['the release after the next has worked on', [worksFrom(ours, ADDS), worksFrom(ours + 1, 'select 1;')]],
     ])('a store that %s is refused', async (_, added) => {
       await (await bench.open({ migrations: nextRelease(...added) })).close()
       expect((await failureOf(bench.open())).message).toContain('written by a newer Flotilla')
@@ -167,10 +167,48 @@ export function describeMigrations(create: CreateStore): void {
       expect(await mended.query(applied)).toHaveLength(2)
     })
 
+    test('when the last of several fails, the store is as it was, for the program before as well', async () => {
+      const before = bench.migrations({ '0001_a.sql': A })
+      await (await bench.open({ migrations: before })).close()
+      const after = { '0001_a.sql': A, '0002_b.sql': B, '0003_c.sql': 'create table c (id text);\ndrop table nothing;' }
+      const failure = await failureOf(bench.open({ migrations: bench.migrations(after) }))
+      expect(failure.message).toMatch(
+        /0003_c\.sql failed and was undone: .*nothing.*as it was: go back to the Flotilla before/s,
+      )
+      const db = await bench.open({ migrations: before })
+      expect(await db.query(applied)).toEqual([{ version: 1, name: '0001_a.sql' }])
+      await expect(db.query('select id from b')).rejects.toThrow(/\bb\b/)
+    })
+
+    test('a store that lacks a table or a column is refused with what is missing and the way back', async () => {
+      const db = await bench.open()
+      await db.transaction(async (tx) => {
+        await tx.query('alter table models drop column source')
+        await tx.query('drop table rules')
+      })
+      await db.close()
+      const failure = await failureOf(bench.open())
+      expect(failure).toMatchObject({ code: 'usage' })
+      expect(failure.message).toMatch(
+        /lacks models\.source, rules: .*Nothing was changed\. The way back: .*flotilla db import/,
+      )
+    })
+
+    test('a store that has forgotten its migrations is refused instead of made anew', async () => {
+      const db = await bench.open()
+      await db.transaction((tx) => tx.query('drop table schema_migrations'))
+      await db.close()
+      expect((await failureOf(bench.open())).message).toMatch(/has leases, nodes.* but not schema_migrations/)
+    })
+
     test('several that open an empty store at once migrate it once', async () => {
       const migrations = bench.migrations({ '0001_a.sql': A, '0002_b.sql': B })
       const handles = await Promise.all(Array.from({ length: 5 }, () => bench.open({ migrations })))
       for (const db of handles) expect(await db.query('select id from b')).toEqual([{ id: 'first; second' }])
     })
   })
+}
+
+function fourDigits(version: number): string {
+  return String(version).padStart(4, '0')
 }

@@ -40,16 +40,13 @@ export interface DatabaseDeps {
   migrations?: string
 }
 
+/** A file, or the URL of a PostgreSQL. */
+export type Target = { file: string } | { url: string }
+
 /** Opens the store and brings its schema up to date, or says why it cannot. */
-export async function openDatabase(
-  target: { file: string } | { url: string },
-  deps: DatabaseDeps = {},
-): Promise<Database> {
-  const { clock = systemClock, rng = Math.random, migrations = findMigrations() } = deps
-  const openPostgres = async (url: string): Promise<Driver> =>
-    // Loaded when wanted: 3 MB that most machines never need.
-    (await import('./postgres.ts')).openPostgres(url, { clock, rng })
-  const driver: Driver = 'file' in target ? await openSqlite(target.file, { clock }) : await openPostgres(target.url)
+export async function openDatabase(target: Target, deps: DatabaseDeps = {}): Promise<Database> {
+  const { clock = systemClock, migrations = findMigrations() } = deps
+  const driver = await openDriver(target, deps)
   try {
     await migrate(driver, migrations, clock)
   } catch (error) {
@@ -57,4 +54,12 @@ export async function openDatabase(
     throw error
   }
   return guardDatabase(driver)
+}
+
+/** The store as it is, whatever its schema. */
+export async function openDriver(target: Target, deps: DatabaseDeps = {}): Promise<Driver> {
+  const { clock = systemClock, rng = Math.random } = deps
+  if ('file' in target) return openSqlite(target.file, { clock })
+  // Loaded when wanted: 3 MB that most machines never need.
+  return (await import('./postgres.ts')).openPostgres(target.url, { clock, rng })
 }

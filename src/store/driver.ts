@@ -14,8 +14,19 @@ export interface Driver {
   readonly prelude: string
   /** Answers one row when the table named by `$1` exists. */
   readonly findTable: string
+  /** Answers `table` and `column` for every column that there is. */
+  readonly listColumns: string
+  /** The file, or host and port of the server: for messages. */
+  readonly where: string
   read(text: string, params: readonly Value[]): Promise<Row[]>
   transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T>
+  /**
+   * Reads one state of the store, however long it takes and whatever is written meanwhile. Is not tried again: `work` may
+   * have told others what it read.
+   */
+  snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  /** Writes all of it into another file (0600), where the store is a file. */
+  copyTo?(file: string): Promise<void>
   end(): Promise<void>
 }
 

@@ -9,8 +9,11 @@ function slowDriver(): { driver: Driver; answer: () => void } {
     kind: 'sqlite',
     prelude: '',
     findTable: '',
+    listColumns: '',
+    where: '',
     read: () => promise.then(() => []),
     transaction: () => Promise.reject(new Error('not asked for here')),
+    snapshot: () => Promise.reject(new Error('not asked for here')),
     end: async () => {},
   }
   return { driver, answer: resolve }

@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import type { Value } from './database.ts'
+import type { Sql, Value } from './database.ts'
 import { LIMIT_MS, type Driver, type Row, type ScriptSql } from './driver.ts'
 import { ConnectionLost, Contended } from './postgres-errors.ts'
 import { SessionPool } from './postgres-pool.ts'
@@ -17,6 +17,8 @@ const CONTENTION = { tries: 20, firstMs: 4, capMs: 250 }
 const OUTAGE = { tries: 4, firstMs: 100, capMs: 800 }
 /** Up to 15 s in all: a database that is started together with Flotilla may need as long. */
 const START = { tries: 10, firstMs: 400, capMs: 4_000 }
+
+const SNAPSHOT_IDLE_MS = 10 * 60_000
 
 interface Deps {
   clock: Clock
@@ -41,13 +43,17 @@ class PostgresDriver implements Driver {
     create or replace function now_ms() returns bigint language sql volatile
     as 'select cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)'`
   readonly findTable = 'select 1 as found from pg_catalog.pg_class where oid = to_regclass($1)'
-  readonly #server: string
+  readonly listColumns = `select c.relname as "table", a.attname as "column"
+    from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+    where c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and pg_catalog.pg_table_is_visible(c.oid)
+      and c.relnamespace <> 'pg_catalog'::regnamespace order by c.relname, a.attnum`
+  readonly where: string
   readonly #deps: Deps
   readonly #readers: SessionPool
   readonly #writers: SessionPool
 
   constructor(url: string, deps: Deps) {
-    this.#server = serverOf(url)
+    this.where = serverOf(url)
     this.#deps = deps
     this.#readers = new SessionPool({ url, readOnly: true, clock: deps.clock }, MAX_READERS)
     this.#writers = new SessionPool({ url, readOnly: false, clock: deps.clock }, MAX_WRITERS)
@@ -59,6 +65,26 @@ class PostgresDriver implements Driver {
 
   read(text: string, params: readonly Value[]): Promise<Row[]> {
     return this.#retry(() => this.#readers.use((session) => session.query(text, params)), OUTAGE)
+  }
+
+  snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#readers.use(async (session) => {
+      await session.query('begin isolation level repeatable read')
+      let late = true
+      try {
+        // Who takes what is read may be slow: a pipe, a disk.
+        await session.script(`set local idle_in_transaction_session_timeout = ${SNAPSHOT_IDLE_MS}`)
+        const query = async <R>(text: string, params: readonly Value[] = []) =>
+          (await session.query(text, params)) as R[]
+        const result = await work({ query })
+        late = false
+        return result
+      } catch (error) {
+        throw error instanceof ConnectionLost ? unreachable(this.where, error) : error
+      } finally {
+        await undo(session, late)
+      }
+    })
   }
 
   transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {
@@ -93,7 +119,7 @@ class PostgresDriver implements Driver {
       // Not tried again: if it did happen, it would happen twice.
       throw new AppError(
         'unavailable',
-        `The connection to PostgreSQL at ${this.#server} was lost during a commit: the change may or may not have been made.`,
+        `The connection to PostgreSQL at ${this.where} was lost during a commit: the change may or may not have been made.`,
         { cause: error },
       )
     }
@@ -111,7 +137,7 @@ class PostgresDriver implements Driver {
           if (contended === CONTENTION.tries) throw tooContended(error)
           await this.#pause(CONTENTION, contended++)
         } else if (error instanceof ConnectionLost) {
-          if (lost === outage.tries) throw unreachable(this.#server, error)
+          if (lost === outage.tries) throw unreachable(this.where, error)
           await this.#pause(outage, lost++)
         } else throw error
       }

@@ -1,6 +1,11 @@
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../testing/postgres.ts'
-import { runScript } from '../testing/run-process.ts'
+import { runScript, startScript } from '../testing/run-process.ts'
+import { tempFolder } from '../testing/temp-folder.ts'
+import { until } from '../testing/until.ts'
 import { openDatabase } from './database.ts'
 
 describe('several processes on one PostgreSQL', () => {
@@ -18,6 +23,28 @@ describe('several processes on one PostgreSQL', () => {
     const rows = await database.run('select version from schema_migrations')
     expect(rows.length).toBeGreaterThan(0)
     expect(counts).toEqual(counts.map(() => [String(rows.length)]))
+  })
+
+  test('of which one is killed while it migrates: the store is as it was', async () => {
+    const migrations = tempFolder()
+    writeFileSync(join(migrations, '0001_a.sql'), 'create table a (id text primary key);')
+    await (await openDatabase({ url: database.url }, { migrations })).close()
+    writeFileSync(join(migrations, '0002_b.sql'), 'create table b (id text primary key);')
+    writeFileSync(join(migrations, '0003_c.sql'), 'create table c (id text primary key); select pg_sleep(600);')
+    const child = startScript('store-process.ts', ['open', database.url, '', migrations])
+    const exited = once(child, 'exit')
+    const asleep = `select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
+    await until(async () => (await database.run(asleep)).length === 1)
+    child.kill('SIGKILL')
+    await exited
+    // The server would notice once the sleep is over.
+    await database.run(`select pg_terminate_backend(pid) from (${asleep}) as asleep`)
+    rmSync(join(migrations, '0003_c.sql'))
+    rmSync(join(migrations, '0002_b.sql'))
+    const db = await openDatabase({ url: database.url }, { migrations })
+    expect(await db.query('select version from schema_migrations')).toEqual([{ version: 1 }])
+    await expect(db.query('select id from b')).rejects.toThrow(/"b" does not exist/)
+    await db.close()
   })
 
   test('lose no update', async () => {

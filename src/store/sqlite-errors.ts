@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import { AppError } from '../platform/errors.ts'
 import type { Command, Failure } from './sqlite-thread.ts'
 import { ConstraintError, StatementError, tooLarge, wroteInRead, type Constraint } from './store-errors.ts'
@@ -23,10 +24,15 @@ const FILE_PROBLEMS: Record<number, string> = {
 }
 
 const READONLY = 8
+const DAMAGED = new Set([11, 26])
 
 export function sqliteError(file: string, command: Command, failure: Failure): Error {
   const { message, code, errcode = 0 } = failure
   const cause = Object.assign(new Error(message), { code, errcode })
+  if (command.op === 'open' && DAMAGED.has(errcode & 0xff)) {
+    const what = `${FILE_PROBLEMS[errcode & 0xff]} (${message})`
+    return new AppError('usage', `Cannot open the database ${file}: ${what}. ${wayBack(file)}`, { cause })
+  }
   if (command.op === 'open') {
     return new AppError('usage', `Cannot open the database ${file}: ${FILE_PROBLEMS[errcode & 0xff] ?? message}.`, {
       cause,
@@ -40,4 +46,11 @@ export function sqliteError(file: string, command: Command, failure: Failure): E
   const problem = FILE_PROBLEMS[errcode & 0xff]
   if (problem) return new AppError('unavailable', `Cannot use the database ${file}: ${problem}.`, { cause })
   return new StatementError(text, message, cause)
+}
+
+/** What to do when the file cannot be used any more; it is never repaired, replaced or moved by us. */
+export function wayBack(file: string): string {
+  const name = basename(file)
+  const restore = `move ${name}, ${name}-wal and ${name}-shm elsewhere, then flotilla db import <backup> --data ${dirname(file)}`
+  return `Nothing was changed. The way back: ${restore}. docs/guide/back-up.md says more.`
 }

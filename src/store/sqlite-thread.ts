@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
 
@@ -6,9 +6,10 @@ import { parentPort } from 'node:worker_threads'
 
 export type Command =
   | { op: 'open'; file: string; busyTimeoutMs: number; maxRows: number }
+  | { op: 'copy'; to: string }
   | { op: 'read' | 'query'; text: string; params: readonly (string | number | null)[] }
   | { op: 'script'; text: string }
-  | { op: 'begin' | 'commit' | 'rollback' | 'close' }
+  | { op: 'begin' | 'commit' | 'rollback' | 'hold' | 'release' | 'close' }
 
 export interface Failure {
   message: string
@@ -97,6 +98,19 @@ function run(command: Command): unknown[] {
       // A full disk, for one, has already undone it.
       if (writer.db.isTransaction) writer.db.exec('rollback')
       return []
+    case 'hold':
+      reader.db.exec('begin')
+      // A snapshot begins with the first read, not with the transaction.
+      reader.run('select count(*) as tables from sqlite_master', [])
+      return []
+    case 'release':
+      if (reader.db.isTransaction) reader.db.exec('rollback')
+      return []
+    case 'copy':
+      // Made before SQLite writes to it, so that it is never readable by others.
+      closeSync(openSync(command.to, 'wx', 0o600))
+      writer.run('vacuum into $1', [command.to])
+      return []
     case 'close':
       reader.db.close()
       writer.db.exec('pragma wal_checkpoint(truncate)')
@@ -106,16 +120,55 @@ function run(command: Command): unknown[] {
 }
 
 function open(file: string, timeout: number): void {
-  // Made before SQLite opens it, so that it is never readable by others; -wal and -shm take their mode from it.
-  closeSync(openSync(file, 'a', 0o600))
+  if (!existsSync(file)) create(file)
+  // A connection of its own: it sees committed states only, and a transaction in progress does not make it wait. The first
+  // to look, because one that may write moves the log into the file as it closes, and that may be damaged.
+  reader = new Connection(file, { readOnly: true, timeout })
+  refuseDamaged(file)
   chmodSync(file, 0o600)
   writer = new Connection(file, { readOnly: false, timeout })
   const mode = writer.run('pragma journal_mode = wal', [])[0] as { journal_mode: string }
   if (mode.journal_mode !== 'wal') throw new Error('this file system does not support write-ahead logging')
   // FULL: a commit that was acknowledged survives the loss of power.
   writer.db.exec('pragma synchronous = full')
-  // A second connection: it sees committed states only, and a transaction in progress does not make it wait.
-  reader = new Connection(file, { readOnly: true, timeout })
+}
+
+/** With a first page from the beginning and under another name until then, so that an empty file is never one of ours. */
+function create(file: string): void {
+  if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+    throw damaged(`it is gone, and ${file}-wal, which belongs to it, is still there`)
+  }
+  const temporary = `${file}.${process.pid}.${Date.now()}.new`
+  closeSync(openSync(temporary, 'wx', 0o600))
+  try {
+    const db = new DatabaseSync(temporary)
+    db.exec('pragma journal_mode = wal')
+    db.close()
+    linkSync(temporary, file)
+  } catch (error) {
+    // Another process was quicker: it is theirs and ours.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** Up to here the contents of every index are compared, too: 25 ms for 10 MB. */
+const THOROUGH_UP_TO_BYTES = 256 * 2 ** 20
+
+function refuseDamaged(file: string): void {
+  const { size } = statSync(file)
+  if (size === 0) throw damaged('it is empty: what was in it is gone')
+  const check = size > THOROUGH_UP_TO_BYTES ? 'quick_check' : 'integrity_check'
+  const [found] = reader.run(`pragma ${check}(1)`, []) as Record<string, string>[]
+  const finding = found?.[check]
+  if (finding !== 'ok') throw damaged(String(finding).replace(/^\*\*\* in database main \*\*\*\s*/, ''))
+}
+
+const SQLITE_CORRUPT = 11
+
+function damaged(finding: string): Error {
+  return Object.assign(new Error(finding), { errcode: SQLITE_CORRUPT })
 }
 
 parentPort?.on('message', ({ id, command }: { id: number; command: Command }) => {

@@ -1,5 +1,18 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +20,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runScript, startScript } from '../testing/run-process.ts'
+import { until } from '../testing/until.ts'
 import { failureOf } from './contract.ts'
 import { openDatabase } from './database.ts'
 
@@ -48,6 +62,101 @@ describe('the SQLite file', () => {
   test('that is something else is left alone', async () => {
     writeFileSync(file, 'a letter to a friend, long enough to be looked at '.repeat(50))
     expect((await failureOf(openDatabase({ file }))).message).toMatch(/not a database/)
+  })
+
+  test.each<[string, RegExp, (path: string) => void]>([
+    ['has random bytes in it', /is damaged|not a database/, (path) => overwrite(path, 5 * 4096, randomBytes(3 * 4096))],
+    ['has another header', /not a database/, (path) => overwrite(path, 0, Buffer.from('SQLite format 4'))],
+    ['was cut in half', /is damaged/, (path) => truncateSync(path, 10 * 4096)],
+    ['was emptied', /it is empty: what was in it is gone/, (path) => truncateSync(path, 0)],
+    ['has an index that says something else', /is damaged \(.*(index|row)/, (path) => alterText(path, 'model-000299')],
+  ])('that %s is refused with the way back, and left as it is', async (_what, message, damage) => {
+    await fill(file)
+    damage(file)
+    const before = readFileSync(file)
+    const failure = await failureOf(openDatabase({ file }))
+    expect(failure).toMatchObject({ code: 'usage' })
+    expect(failure.message).toMatch(message)
+    expect(failure.message).toMatch(
+      /Nothing was changed\. The way back: move flotilla\.db.* flotilla db import <backup>/,
+    )
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect((await readdir(folder)).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(['flotilla.db'])
+  })
+
+  test('that is damaged keeps the log beside it, which may hold what is not in it yet', async () => {
+    await fill(file)
+    await writeAndKill(file, 'r', 1)
+    const log = readFileSync(`${file}-wal`)
+    expect(log.length).toBeGreaterThan(0)
+    overwrite(file, 5 * 4096, randomBytes(3 * 4096))
+    expect((await failureOf(openDatabase({ file }))).message).toMatch(/is damaged/)
+    expect(readFileSync(`${file}-wal`).equals(log)).toBe(true)
+    rmSync(file)
+    expect((await failureOf(openDatabase({ file }))).message).toMatch(/it is gone, and .*-wal, which belongs to it/)
+    expect(readFileSync(`${file}-wal`).equals(log)).toBe(true)
+  })
+
+  describe('that is brought up to date', () => {
+    const A = 'create table a (id text primary key);'
+    const copy = (): string => `${file}.schema-1`
+    const migrations = (second?: string): string => {
+      const path = mkdtempSync(join(folder, 'migrations-'))
+      writeFileSync(join(path, '0001_a.sql'), A)
+      if (second !== undefined) writeFileSync(join(path, '0002_b.sql'), second)
+      return path
+    }
+
+    beforeEach(async () => {
+      const db = await openDatabase({ file }, { migrations: migrations() })
+      await db.transaction((tx) => tx.query(`insert into a values ('kept')`))
+      await db.close()
+    })
+
+    test('leaves no copy behind', async () => {
+      const db = await openDatabase({ file }, { migrations: migrations('create table b (id text);') })
+      expect(existsSync(copy())).toBe(false)
+      await db.close()
+    })
+
+    test('and runs out of disk is as it was, beside a copy that the message names', async () => {
+      const full = `pragma max_page_count = 20;
+        create table b as with recursive n (i) as (select 1 union all select i + 1 from n where i < 100000) select i from n;`
+      const failure = await failureOf(openDatabase({ file }, { migrations: migrations(full) }))
+      expect(failure.message).toMatch(/0002_b\.sql failed and was undone: .*the disk is full/)
+      expect(failure.message).toContain(`A copy from before it is in ${copy()}.`)
+      for (const path of [file, copy()]) {
+        const db = await openDatabase({ file: path }, { migrations: migrations() })
+        expect(await db.query('select id from a')).toEqual([{ id: 'kept' }])
+        await db.close()
+      }
+      expect(statSync(copy()).mode & 0o777).toBe(0o600)
+    })
+
+    test('by a process that is killed is as it was, and can be brought up to date again', async () => {
+      const endless = `create table b (id integer);
+        insert into b with recursive n (i) as (select 1 union all select i + 1 from n) select i from n;`
+      const child = startScript('store-process.ts', ['open', file, '', migrations(endless)])
+      const exited = once(child, 'exit')
+      // Far more than one page of it is written by then.
+      await until(() => existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 2 ** 20)
+      child.kill('SIGKILL')
+      await exited
+      const db = await openDatabase({ file }, { migrations: migrations('create table b (id text);') })
+      expect(await db.query('select id from a')).toEqual([{ id: 'kept' }])
+      expect(await db.query('select id from b')).toEqual([])
+      expect(existsSync(copy())).toBe(false)
+      await db.close()
+    })
+
+    test('is left alone when no copy of it can be made', async () => {
+      mkdirSync(join(copy(), 'in the way'), { recursive: true })
+      const failure = await failureOf(openDatabase({ file }, { migrations: migrations('create table b (id text);') }))
+      expect(failure.message).toMatch(/is copied to .*schema-1, and that failed: .*Nothing was changed/)
+      const db = await openDatabase({ file }, { migrations: migrations() })
+      expect(await db.query('select id from a')).toEqual([{ id: 'kept' }])
+      await db.close()
+    })
   })
 
   test('loses nothing acknowledged when the process is killed, and stays sound', async () => {
@@ -99,6 +208,29 @@ describe('the SQLite file', () => {
     await expect(db.close()).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
+
+/** A store of some pages, moved out of its log. */
+async function fill(file: string): Promise<void> {
+  const db = await openDatabase({ file })
+  await db.transaction(async (tx) => {
+    const insert = `insert into models (name, engine, revision, created_at, updated_at) values ($1, 'sim', $2, 0, 0)`
+    for (let i = 10; i < 300; i += 1) await tx.query(insert, [`model-${String(i).padStart(6, '0')}`, 'r'.repeat(100)])
+  })
+  await db.close()
+}
+
+function overwrite(path: string, at: number, bytes: Buffer): void {
+  const descriptor = openSync(path, 'r+')
+  writeSync(descriptor, bytes, 0, bytes.length, at)
+  closeSync(descriptor)
+}
+
+/** One bit of a text, where it stands first: in the table or in its index. */
+function alterText(path: string, text: string): void {
+  const bytes = readFileSync(path)
+  const at = bytes.indexOf(text)
+  overwrite(path, at, Buffer.from([bytes[at]! ^ 1]))
+}
 
 /** Lets a process write until it has acknowledged `count` transactions, then kills it without warning. */
 async function writeAndKill(file: string, prefix: string, count: number): Promise<string[]> {

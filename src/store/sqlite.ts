@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Value } from './database.ts'
+import type { Sql, Value } from './database.ts'
 import { MAX_ROWS, type Driver, type Row, type ScriptSql } from './driver.ts'
 import type { Command, Reply } from './sqlite-thread.ts'
 import { sqliteError } from './sqlite-errors.ts'
@@ -23,25 +23,46 @@ export async function openSqlite(file: string, { clock }: { clock: Clock }): Pro
     await thread.stop()
     throw error
   }
-  return new SqliteDriver(thread, clock)
+  return new SqliteDriver(file, thread, clock)
 }
 
 class SqliteDriver implements Driver {
   readonly kind = 'sqlite'
+  readonly where: string
   readonly prelude = ''
   readonly findTable = `select 1 as found from sqlite_master where type = 'table' and name = $1`
+  readonly listColumns = `select m.name as "table", c.name as "column"
+    from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' order by m.name, c.cid`
   readonly #thread: DatabaseThread
   readonly #clock: Clock
   /** Ends when the last transaction asked for has ended: there is one writer, and the order is that of asking. */
   #lastWriter: Promise<void> = Promise.resolve()
 
-  constructor(thread: DatabaseThread, clock: Clock) {
+  constructor(file: string, thread: DatabaseThread, clock: Clock) {
+    this.where = file
     this.#thread = thread
     this.#clock = clock
   }
 
   read(text: string, params: readonly Value[]): Promise<Row[]> {
     return this.#thread.ask({ op: 'read', text, params })
+  }
+
+  async snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const thread = this.#thread
+    await thread.ask({ op: 'hold' })
+    try {
+      return await work({
+        query: async <R>(text: string, params: readonly Value[] = []) =>
+          (await thread.ask({ op: 'read', text, params })) as R[],
+      })
+    } finally {
+      await thread.ask({ op: 'release' }).catch(() => {})
+    }
+  }
+
+  async copyTo(file: string): Promise<void> {
+    await this.#thread.ask({ op: 'copy', to: file })
   }
 
   async transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {

@@ -1,14 +1,15 @@
 import { openDatabase, type Database } from '../store/database.ts'
+import { findMigrations } from '../store/migration-files.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease } from '../store/leases.ts'
 
-// Run by tests as a process of its own: `node store-process.ts <task> <target> <argument>`. The tables `hits` and
-// `lease_log` are made by the tests that need them.
+// Run by tests as a process of its own: `node store-process.ts <task> <target> <argument> <migrations>`. The tables `hits`
+// and `lease_log` are made by the tests that need them.
 
-const [task = '', target = '', argument = ''] = process.argv.slice(2)
+const [task = '', target = '', argument = '', migrations = findMigrations()] = process.argv.slice(2)
 const tasks: Record<string, (db: Database, argument: string) => Promise<void>> = { open, increment, claim, lead, write }
 const run = tasks[task]
 if (!run) throw new Error(`no task "${task}"`)
-const db = await openDatabase(target.startsWith('postgres://') ? { url: target } : { file: target })
+const db = await openDatabase(target.startsWith('postgres://') ? { url: target } : { file: target }, { migrations })
 await run(db, argument)
 await db.close()
 
