@@ -1,0 +1,4 @@
+import type { BenchReport } from '../report.ts'
+export function renderPage(report: BenchReport): string {
+  return JSON.stringify(report)
+}
