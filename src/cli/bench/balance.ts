@@ -59,7 +59,9 @@ async function balanceOf(api: Pick<AdminClient, 'call'>, tally: Tally, names: Re
     }
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, askNext))
-  return found.size > 0 ? shown('a sample', found.values()) : unknown(refusals[0])
+  const count = [...found.values()].reduce((sum, one) => sum + one.count, 0)
+  if (count === 0) return unknown(refusals[0])
+  return shown(count === tally.answered ? 'all answers' : 'a sample', found.values())
 }
 
 function unknown(refusal: AppError | undefined): Balance {

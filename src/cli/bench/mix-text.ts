@@ -1,8 +1,8 @@
-import { counted, span } from '../format.ts'
+import { span } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { MOST, type Part, type Plan } from './mix.ts'
 import type { Range } from './random.ts'
-import { countText, rateText, shareText, timeText } from './time-text.ts'
+import { countText, rateText, shareText, shortTimeText } from './time-text.ts'
 
 /** `poisson arrivals for 30s after 5s of warm-up, growing for 10s, seed 1`. */
 export function planText({ arrivals, forMs, mostConversations, warmUpMs, rampMs, seed }: Plan): string {
@@ -27,7 +27,7 @@ export function partText({ model, ratePerS, prompt, answer, streamShare, turns, 
     turns.most === 1
       ? []
       : [
-          `${rangeText(turns, String)} turns${thinkMs.most === 0 ? '' : ` with ${rangeText(thinkMs, timeText)} between them`}`,
+          `${rangeText(turns, String)} turns${thinkMs.most === 0 ? '' : ` with ${rangeText(thinkMs, shortTimeText)} between them`}`,
         ]
   return [
     `${plain(model)}: ${rateText(ratePerS)}/s`,
@@ -40,9 +40,4 @@ export function partText({ model, ratePerS, prompt, answer, streamShare, turns, 
 
 function rangeText({ least, most }: Range, text: (value: number) => string): string {
   return least === most ? text(least) : `${text(least)} to ${text(most)}`
-}
-
-/** `2 requests`, with commas in large numbers. */
-export function requestsText(count: number): string {
-  return count < 1000 ? counted(count, 'request') : `${countText(count)} requests`
 }

@@ -36,7 +36,7 @@ export interface Plan {
 
 /** Limits, far beyond what one program can drive or an engine takes. */
 export const MOST = {
-  models: 50,
+  models: 20,
   ratePerS: 20_000,
   tokens: 1_000_000,
   turns: 100,

@@ -29,7 +29,7 @@ export function renderReport(report: BenchReport, view: View): string[] {
 
 /** One row a model, and one of all where there are several. */
 function rowsOf({ models, all }: BenchReport): { name: string; figures: Figures }[] {
-  const rows = models.map(({ model, ...figures }) => ({ name: plain(model), figures }))
+  const rows = models.map((one): { name: string; figures: Figures } => ({ name: plain(one.model), figures: one }))
   return rows.length > 1 ? [...rows, { name: 'all', figures: all }] : rows
 }
 
@@ -38,7 +38,7 @@ const right = (title: string): Column => ({ title, align: 'right' })
 function throughput(report: BenchReport, { width, paint }: View): string[] {
   const columns: Column[] = [
     { title: 'MODEL', shrink: { to: 8, turn: 1 } },
-    ...['DUE', 'ANSWERED', 'FAILED', 'NOT SENT', 'ANSWERED /S', 'TOKENS IN/S', 'TOKENS OUT/S'].map(right),
+    ...['DUE', 'ANSWERED', 'FAILED', 'NOT SENT', 'ANSWERS/S', 'TOKENS IN/S', 'TOKENS OUT/S'].map(right),
   ]
   const rows = rowsOf(report).map(({ name, figures }): (Cell | string)[] => {
     const { due, answered, failed, not_sent: notSent } = figures.requests
@@ -87,27 +87,31 @@ function quantiles({ p50, p90, p95, p99, max }: Spread): string[] {
 /** More replicas than these are told in one line. */
 const MOST_BARS = 16
 const BAR = 24
+const FIGURES = 18
 
 function balances({ models }: BenchReport, view: View): string[] {
-  const lines = models.flatMap(({ model, balance }) => balanceLines(plain(model), balance, view))
-  return lines.length === 0 ? [] : [view.paint('dim', 'ANSWERED BY'), ...lines]
+  const { width, paint } = view
+  const names = models.flatMap(({ balance }) =>
+    balance.known ? balance.replicas.slice(0, MOST_BARS).map(placeOf) : [],
+  )
+  const nameWidth = Math.min(width - BAR - FIGURES - 2, Math.max(0, ...names.map(widthOf)))
+  const lines = models.flatMap(({ model, balance }) => balanceLines(plain(model), balance, nameWidth, view))
+  return [paint('dim', 'ANSWERED BY'), ...lines]
 }
 
-function balanceLines(model: string, balance: Balance, { width, paint }: View): string[] {
+function placeOf({ replica, node }: { replica: string; node: string }): string {
+  return plain(node === '' ? replica : `${replica} on ${node}`)
+}
+
+function balanceLines(model: string, balance: Balance, nameWidth: number, { width, paint }: View): string[] {
   if (!balance.known) return wrap(`${model}: not known: ${plain(balance.why)}.`, width)
   const { replicas } = balance
   const all = replicas.reduce((sum, { answers }) => sum + answers, 0)
-  const most = replicas[0]?.answers ?? 0
-  const names = replicas
-    .slice(0, MOST_BARS)
-    .map(({ replica, node }) => plain(node === '' ? replica : `${replica} on ${node}`))
-  const nameWidth = Math.min(width - BAR - 22, Math.max(...names.map(widthOf)))
-  const bars = names.map((name, i) => {
-    const { answers } = replicas[i]!
-    const length = Math.max(1, Math.round((BAR * answers) / most))
-    const figures = `${pad(countText(answers), 7, 'right')} ${pad(shareText(answers / all), 6, 'right')}`
+  const bars = replicas.slice(0, MOST_BARS).map((one) => {
+    const length = Math.max(1, Math.round((BAR * one.answers) / replicas[0]!.answers))
     const bar = paint('cyan', '█'.repeat(length)) + ' '.repeat(BAR - length)
-    return `${pad(truncate(name, nameWidth), nameWidth)}  ${bar}${figures}`
+    const figures = `${countText(one.answers)}  ${pad(shareText(one.answers / all), 5, 'right')}`
+    return `${pad(truncate(placeOf(one), nameWidth), nameWidth)}  ${bar}${pad(figures, FIGURES, 'right')}`
   })
   const hidden = replicas.slice(MOST_BARS)
   const rest = hidden.reduce((sum, { answers }) => sum + answers, 0)

@@ -54,7 +54,7 @@ export interface BenchReport {
   elapsed_s: number
   plan: Plan
   all: Figures
-  models: ({ model: string; balance: Balance } & Figures)[]
+  models: ModelReport[]
   /** How this program itself did: what it was late adds to all times. */
   driver: { lag_ms: Spread; cpu_share: number; most_in_flight: number }
   quantile_error: number
@@ -64,12 +64,21 @@ export interface BenchReport {
     answered: number[]
     failed: number[]
     tokens_out: number[]
-    /** Null where nothing was due. */
-    first_token_ms: { p50: (number | null)[]; p95: (number | null)[] }
-    whole_ms: { p50: (number | null)[]; p95: (number | null)[] }
   }
-  /** Shares of all streamed answers whose first word had come by a time, for each model. */
-  first_token_shares: { model: string; points: { ms: number; share: number }[] }[]
+}
+
+export interface ModelReport extends Figures {
+  model: string
+  balance: Balance
+  /** In the steps of the timeline; null where nothing was due. */
+  over_time: { first_token_ms: OverTime; whole_ms: OverTime }
+  /** The share of streamed answers whose first word had come by a time. */
+  first_token_shares: { ms: number; share: number }[]
+}
+
+interface OverTime {
+  p50: (number | null)[]
+  p95: (number | null)[]
 }
 
 export interface ReportInput {
@@ -89,6 +98,7 @@ export interface ReportInput {
 export function makeReport(input: ReportInput): BenchReport {
   const { plan, results, balances, secret } = input
   const tallies = [...results.models.entries()]
+  const { pieces } = results.timeline
   const lastEndMs = Math.max(0, ...tallies.map(([, { lastEndMs }]) => lastEndMs))
   const isWhole = !input.isInterrupted && tallies.reduce((sum, [, { due }]) => sum + due, 0) < plan.mostConversations
   const elapsedS = Math.max(lastEndMs, isWhole ? plan.forMs : 0) / 1000
@@ -109,6 +119,8 @@ export function makeReport(input: ReportInput): BenchReport {
       model,
       balance: balances.get(model) ?? { known: false, why: 'nothing was answered' },
       ...figuresOf([tally], elapsedS, secret),
+      over_time: overTimeOf(tally, results.timeline.stepMs),
+      first_token_shares: pointsOf(tally.first),
     })),
     driver: {
       lag_ms: spreadOf([results.lag]),
@@ -116,8 +128,13 @@ export function makeReport(input: ReportInput): BenchReport {
       most_in_flight: results.mostInFlight,
     },
     quantile_error: QUANTILE_ERROR,
-    timeline: timelineOf(results),
-    first_token_shares: tallies.map(([model, { first }]) => ({ model, points: pointsOf(first) })),
+    timeline: {
+      step_s: results.timeline.stepMs / 1000,
+      due: pieces.map(({ due }) => due),
+      answered: pieces.map(({ answered }) => answered),
+      failed: pieces.map(({ failed }) => failed),
+      tokens_out: pieces.map(({ tokensOut }) => tokensOut),
+    },
   }
 }
 
@@ -171,21 +188,15 @@ function spreadOf(histograms: readonly Histogram[]): Spread {
   return { count, mean: round(mean), p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: round(most) }
 }
 
-function timelineOf({ timeline: { stepMs, pieces } }: Results): BenchReport['timeline'] {
-  const at = (histogram: Histogram, share: number): number | null =>
-    histogram.count === 0 ? null : round(histogram.quantile(share))
-  return {
-    step_s: stepMs / 1000,
-    due: pieces.map(({ due }) => due),
-    answered: pieces.map(({ answered }) => answered),
-    failed: pieces.map(({ failed }) => failed),
-    tokens_out: pieces.map(({ tokensOut }) => tokensOut),
-    first_token_ms: {
-      p50: pieces.map(({ first }) => at(first, 0.5)),
-      p95: pieces.map(({ first }) => at(first, 0.95)),
-    },
-    whole_ms: { p50: pieces.map(({ whole }) => at(whole, 0.5)), p95: pieces.map(({ whole }) => at(whole, 0.95)) },
-  }
+function overTimeOf({ timeline }: Tally, stepMs: number): ModelReport['over_time'] {
+  timeline.widenTo(stepMs)
+  const at = (histogram: Histogram | undefined, share: number): number | null =>
+    histogram ? round(histogram.quantile(share)) : null
+  const of = (what: 'first' | 'whole') => ({
+    p50: timeline.pieces.map((piece) => at(piece[what], 0.5)),
+    p95: timeline.pieces.map((piece) => at(piece[what], 0.95)),
+  })
+  return { first_token_ms: of('first'), whole_ms: of('whole') }
 }
 
 /** No more than a plot can show. */

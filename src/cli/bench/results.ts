@@ -27,8 +27,13 @@ export class Tally {
   readonly failures = new Map<string, Failure & { count: number }>()
   readonly kinds = new Map<FailureKind, number>()
   readonly replicas = new Map<string, { id: string; node: string; count: number }>()
+  readonly timeline: Timeline
   /** Of the last requests that were answered. */
   readonly requestIds: string[] = []
+
+  constructor(stepMs: number) {
+    this.timeline = new Timeline(stepMs)
+  }
 }
 
 /** All that a run found out. What is due before the warm-up has ended is passed over. */
@@ -42,7 +47,7 @@ export class Results {
   readonly #warmUpMs: number
 
   constructor(models: readonly string[], { warmUpMs, stepMs }: { warmUpMs: number; stepMs: number }) {
-    for (const model of models) this.models.set(model, new Tally())
+    for (const model of models) this.models.set(model, new Tally(stepMs))
     this.#warmUpMs = warmUpMs
     this.timeline = new Timeline(stepMs)
   }
@@ -119,12 +124,12 @@ class Line {
     if (outcome.isEstimated) tally.estimated += 1
     tally.whole.add(outcome.endMs - dueMs)
     timeline.count('answered', endMs)
-    timeline.tokens(outcome.tokensOut, endMs)
-    timeline.time('whole', outcome.endMs - dueMs, this.#atMs)
+    timeline.count('tokensOut', endMs, outcome.tokensOut)
+    tally.timeline.time('whole', outcome.endMs - dueMs, this.#atMs)
     if (outcome.firstMs !== undefined) {
       tally.streamed += 1
       tally.first.add(outcome.firstMs - dueMs)
-      timeline.time('first', outcome.firstMs - dueMs, this.#atMs)
+      tally.timeline.time('first', outcome.firstMs - dueMs, this.#atMs)
     }
     if (outcome.replica) countReplica(tally, outcome.replica)
     else if (outcome.requestId !== undefined) {

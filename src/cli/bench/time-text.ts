@@ -6,6 +6,14 @@ export function timeText(ms: number): string {
   return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 60_000 ? 1 : 0)} s`
 }
 
+/** The same without digits that say nothing: `0`, `1 s`, `1.5 s`; for round times. */
+export function shortTimeText(ms: number): string {
+  if (ms === 0) return '0'
+  return timeText(ms)
+    .replace(/\.0+(?= )/, '')
+    .replace(/(\.\d*[1-9])0+(?= )/, '$1')
+}
+
 /** `0.45`, `4.9`, `987`, `12,345`. */
 export function rateText(perS: number): string {
   if (perS >= 100) return countText(Math.round(perS))
