@@ -70,7 +70,7 @@ export function startAsker({ url, key, mostInFlight, timeoutMs, clock }: AskerOp
       const end = (failure: Failure | undefined): void => {
         if (!running.delete(outgoing)) return
         cancelTimeout()
-        resolve(outcomeOf(ask, scan, answer, clock.nowMs(), failure))
+        resolve({ ...outcomeOf(ask, scan, answer, clock.nowMs(), failure), isSentAgain: isAgain })
       }
       const broken = (error: unknown): void => {
         if (isOver) return end(failed('unfinished'))
@@ -156,7 +156,7 @@ function outcomeOf(
   answer: IncomingMessage | undefined,
   endMs: number,
   failure: Failure | undefined,
-): Outcome {
+): Omit<Outcome, 'isSentAgain'> {
   const { usage } = scan
   const estimated = ask.isStreamed ? scan.parts : Math.round(scan.characters / CHARACTERS_PER_TOKEN)
   const header = (name: string): string | undefined => {

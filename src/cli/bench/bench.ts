@@ -1,15 +1,14 @@
 import { open } from 'node:fs/promises'
-import { z } from 'zod'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import { requestJson } from '../../platform/http-client.ts'
 import { version } from '../../platform/version.ts'
-import { reach, refusal } from '../admin-client.ts'
 import { INTERRUPTED, viewOf, type Act, type Client } from '../client.ts'
 import { findNamed } from '../find-one.ts'
+import { servedModels } from '../served-models.ts'
 import { plain } from '../text-width.ts'
 import { startAsker } from './asker.ts'
 import { findBalances } from './balance.ts'
 import { drive } from './drive.ts'
+import { jsonReport } from './json-report.ts'
 import { makePlan } from './make-plan.ts'
 import type { Plan } from './mix.ts'
 import { showProgress } from './progress-line.ts'
@@ -19,12 +18,12 @@ import { Results } from './results.ts'
 import { steadyClock } from './steady-clock.ts'
 import { stepFor } from './timeline.ts'
 
-const LIST_WITHIN_MS = 30_000
-
 /** Drives a cluster and tells how it did. */
 export const bench: Act = async (client, given) => {
   const plan = await makePlan(given)
-  await checkModels(client, plan)
+  // Told now rather than by an error for every request.
+  const models = await servedModels(client.cluster)
+  for (const { model } of plan.parts) findNamed('model', model, models)
   // Opened before anything is sent: a report that cannot be written should not cost an hour to find out.
   const page = given.own.has('html') ? await openPage(given.own.get('html')!) : undefined
   const report = await run(client, plan)
@@ -33,7 +32,9 @@ export const bench: Act = async (client, given) => {
     await page.file.writeFile(renderPage(report))
     await page.file.close()
   }
-  client.terminal.print(client.json ? JSON.stringify(report, null, 2) : renderReport(report, viewOf(client)).join('\n'))
+  client.terminal.print(
+    client.json ? JSON.stringify(jsonReport(report), null, 2) : renderReport(report, viewOf(client)).join('\n'),
+  )
   if (page) client.terminal.note(`The page is in ${plain(page.path)}.`)
   if (report.interrupted) return INTERRUPTED
   return report.all.requests.answered > 0 ? 0 : 1
@@ -66,17 +67,6 @@ async function run({ api, cluster, terminal }: Client, plan: Plan): Promise<Benc
   const balances = await findBalances(api, results.models)
   const about = { url: cluster.url, secret: cluster.key, version, startedAt, cpuShare }
   return makeReport({ plan, results, balances, isInterrupted: stop.signal.aborted, ...about })
-}
-
-const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
-
-/** Told now rather than by an error for every request. Asked of the gateway: an API key may not ask the admin API. */
-async function checkModels({ cluster }: Client, { parts }: Plan): Promise<void> {
-  const request = { method: 'GET', token: cluster.key, timeoutMs: LIST_WITHIN_MS } as const
-  const answer = await reach(cluster, () => requestJson(new URL('/v1/models', cluster.url), request))
-  if (answer.status !== 200) throw refusal(cluster, answer)
-  const models = (listed.safeParse(answer.body).data?.data ?? []).map(({ id }) => ({ name: id }))
-  for (const { model } of parts) findNamed('model', model, models)
 }
 
 async function openPage(path: string) {

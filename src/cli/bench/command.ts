@@ -29,7 +29,7 @@ export const benchCommand: Command = {
     html: { value: 'file', help: 'Also write a page with plots' },
   },
   examples: [
-    'flotilla bench skipper --rate 5 --for 30s --prompt 200 --answer 100 --stream 80%',
+    'flotilla bench skipper --rate 5 --for 30s --prompt 200 --stream 80%',
     'flotilla bench --mix mix.yaml --rate 20 --ramp 10s --html report.html',
     'flotilla bench qwen --rate 2 --turns 2-6 --think 2s-10s --for 5m --json',
   ],

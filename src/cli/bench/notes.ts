@@ -1,4 +1,4 @@
-import { countText, shareText, timeText } from './time-text.ts'
+import { countText, requestsWere, shareText, timeText } from './time-text.ts'
 import type { BenchReport } from './report.ts'
 
 export interface Note {
@@ -25,8 +25,12 @@ export function notesOn(report: BenchReport): Note[] {
       ),
     all.requests.not_sent > 0 &&
       warning(
-        `${countText(all.requests.not_sent)} requests were not sent, since ${countText(report.plan.mostInFlight)} were in flight: the cluster is slower than the rate. Times are those of the others.`,
+        `${requestsWere(all.requests.not_sent)} not sent, since ${countText(report.plan.mostInFlight)} were in flight: the cluster is slower than the rate. Times are those of the others.`,
       ),
+    all.requests.sent_again > 0 && {
+      text: `${requestsWere(all.requests.sent_again)} sent again on a new connection, since the server had ended the kept one.`,
+      isWarning: false,
+    },
     all.tokens_from !== 'usage' &&
       all.requests.answered > 0 &&
       warning(

@@ -28,6 +28,8 @@ export interface Outcome {
   tokensOut: number
   /** The answer did not say how many tokens it took. */
   isEstimated: boolean
+  /** A kept connection had ended when it was taken, so it was sent a second time. */
+  isSentAgain: boolean
   requestId: string | undefined
   /** Who answered, where gateways tell. */
   replica: { id: string; node: string } | undefined

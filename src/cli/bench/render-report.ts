@@ -115,12 +115,11 @@ function balanceLines(model: string, balance: Balance, nameWidth: number, { widt
   })
   const hidden = replicas.slice(MOST_BARS)
   const rest = hidden.reduce((sum, { answers }) => sum + answers, 0)
+  const sample = `${model}: a sample of ${countText(all)} of its last answers`
   return [
     ...bars,
     ...(hidden.length > 0 ? [`and ${countText(hidden.length)} more replicas with ${countText(rest)} answers`] : []),
-    ...(balance.from === 'a sample'
-      ? [paint('dim', `${model}: a sample of ${countText(all)} of its last answers`)]
-      : []),
+    ...(balance.from === 'a sample' ? wrap(sample, width).map((line) => paint('dim', line)) : []),
   ]
 }
 

@@ -26,6 +26,8 @@ export interface Figures {
     cut: number
     empty: number
     unfinished: number
+    /** On a new connection, since a kept one had ended when it was taken. */
+    sent_again: number
   }
   answered_per_s: number
   tokens_in: number
@@ -155,6 +157,7 @@ function figuresOf(tallies: readonly Tally[], elapsedS: number, secret: string):
       cut: ofKind('cut'),
       empty: ofKind('empty'),
       unfinished: ofKind('unfinished'),
+      sent_again: sum(({ sentAgain }) => sentAgain),
     },
     answered_per_s: perS(answered),
     tokens_in: tokensIn,

@@ -16,6 +16,7 @@ export class Tally {
   streamed = 0
   failed = 0
   notSent = 0
+  sentAgain = 0
   tokensIn = 0
   tokensOut = 0
   estimated = 0
@@ -100,6 +101,7 @@ class Line {
     const tally = this.#tally
     if (!tally) return
     const endMs = sinceStartMs - this.#warmUpMs
+    if (outcome.isSentAgain) tally.sentAgain += 1
     tally.lastEndMs = Math.max(tally.lastEndMs, endMs)
     if (outcome.failure) this.#fail(tally, outcome.failure, endMs)
     else this.#answer(tally, outcome, dueMs, endMs)

@@ -24,6 +24,11 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+/** `1 request was`, `1,200 requests were`. */
+export function requestsWere(count: number): string {
+  return count === 1 ? '1 request was' : `${countText(count)} requests were`
+}
+
 export function shareText(share: number): string {
   const percent = share * 100
   return `${percent > 0 && percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`

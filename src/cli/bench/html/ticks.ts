@@ -8,6 +8,9 @@ export interface Axis {
   ticks: number[]
 }
 
+/** What is smaller is nothing. */
+const SMALLEST = 1e-9
+
 /** Covers the values and ends at round numbers; a linear one begins at 0. Never without a length, whatever the values. */
 export function axisFor(values: readonly number[], scale: Scale, mostTicks = 6): Axis {
   return scale === 'linear' ? linearAxis(Math.max(0, ...values), mostTicks) : logAxis(values, mostTicks)
@@ -21,7 +24,7 @@ export function position({ scale, from, to }: Axis, value: number, length: numbe
 
 /** Steps of 1, 2 and 5. */
 function linearAxis(most: number, mostTicks: number): Axis {
-  const top = most > 0 ? most : 1
+  const top = most > SMALLEST ? most : 1
   const step = roundUp(top / (mostTicks - 1))
   const count = Math.ceil(top / step - 1e-9)
   // Counted, not added up: sums of tenths are not round.
@@ -31,7 +34,7 @@ function linearAxis(most: number, mostTicks: number): Axis {
 
 /** Powers of ten, with 2 and 5 between them where there is room. */
 function logAxis(values: readonly number[], mostTicks: number): Axis {
-  const positive = values.filter((value) => value > 0)
+  const positive = values.filter((value) => value > SMALLEST)
   const [low, high] = positive.length > 0 ? [Math.min(...positive), Math.max(...positive)] : [1, 10]
   const steps = logSteps(low, high)
   const ticks = [steps, steps.filter((tick) => isPowerOfTen(tick))].find(
