@@ -34,7 +34,7 @@ test('a cluster is driven with a mix of models, and a run is ended early', async
   const [mix, page] = [join(folder, 'mix.yaml'), join(folder, 'report.html')]
   writeFileSync(mix, MIX)
   const args = ['bench', '--data', up.data]
-  const run = await runFlotilla([...args, '--mix', mix, '--rate', '16', '--for', '2s', '--json', '--html', page])
+  const run = await runFlotilla([...args, '--mix', mix, '--rate', '24', '--for', '1s', '--json', '--html', page])
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: `The page is in ${page}.\n` })
   const { all, models, interrupted } = JSON.parse(run.stdout) as Report
   expect([interrupted, all.tokens_from]).toEqual([false, 'usage'])
