@@ -1,5 +1,6 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
+import { benchCommand } from './bench/command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
 import { enginesCommand } from './engines/command.ts'
@@ -229,6 +230,7 @@ export const commands: readonly Command[] = [
   },
   modelsCommand,
   runCommand,
+  benchCommand,
   rulesCommand,
   planCommand,
   applyCommand,

@@ -1,6 +1,7 @@
 import { flagOf, type Config } from '../config/options.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
 import { adminClient } from './admin-client.ts'
+import { bench } from './bench/bench.ts'
 import type { Act } from './client.ts'
 import { findCluster } from './cluster.ts'
 import { dashboard } from './dashboard/dashboard.ts'
@@ -36,6 +37,7 @@ const acts: Record<string, Record<string, Act>> = {
   logs: { '': logs },
   why: { '': why },
   run: { '': runModel },
+  bench: { '': bench },
   token: tokenActs,
   keys: keyActs,
 }

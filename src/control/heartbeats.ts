@@ -4,9 +4,10 @@ import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/li
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
-import { recordHeartbeat } from '../store/nodes.ts'
+import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/nodes.ts'
 import {
   deleteReplica,
+  listReplicas,
   listReplicasOfNode,
   moveReplica,
   recordLoad,
@@ -40,9 +41,11 @@ export async function takeHeartbeats(
 ): Promise<HeartbeatOutcome[]> {
   const taken = await db.transaction(async (tx) => {
     await checkLease(tx, lease)
+    const [row] = await tx.query<{ now: number }>('select now_ms() as now')
+    const before = await readBefore(tx, heartbeats)
     const all: Taken[] = []
-    for (const { nodeId, heartbeat } of heartbeats) {
-      const one = await take(tx, nodeId, heartbeat)
+    for (const from of heartbeats) {
+      const one = await take(tx, from, before, row!.now)
       if (one) all.push(one)
     }
     return all
@@ -72,12 +75,34 @@ interface Taken {
   judgement: Judgement
 }
 
-async function take(tx: Sql, nodeId: string, heartbeat: HeartbeatMessage): Promise<Taken | undefined> {
+/** What was read already; a node that is missing is read when its time comes. */
+interface Before {
+  nodes: ReadonlyMap<string, BeforeHeartbeat>
+  replicasOf: (nodeId: string) => Promise<StoredReplica[]> | StoredReplica[]
+}
+
+/**
+ * Of all nodes in one statement: to ask for each by itself takes as long as all the rest. What one heartbeat writes
+ * belongs to its node alone, so that the rows of the others stay true; of a node with two of them the rows are read anew.
+ */
+async function readBefore(tx: Sql, heartbeats: readonly HeartbeatFrom[]): Promise<Before> {
+  const nodeIds = new Set(heartbeats.map(({ nodeId }) => nodeId))
+  const isTwice = nodeIds.size < heartbeats.length
+  if (isTwice) return { nodes: new Map(), replicasOf: (nodeId) => listReplicasOfNode(tx, nodeId) }
+  const replicas = Map.groupBy(await listReplicas(tx, nodeIds), ({ nodeId }) => nodeId)
+  return { nodes: await readBeforeHeartbeats(tx, nodeIds), replicasOf: (nodeId) => replicas.get(nodeId) ?? [] }
+}
+
+async function take(
+  tx: Sql,
+  { nodeId, heartbeat }: HeartbeatFrom,
+  before: Before,
+  nowMs: number,
+): Promise<Taken | undefined> {
   const { boot_id: bootId, seq, replicas, ...facts } = heartbeat
-  const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts })
+  const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts }, before.nodes.get(nodeId))
   if (!recorded) return undefined
-  const before = await listReplicasOfNode(tx, nodeId)
-  const { rows, isMeasured } = await takeLoad(tx, before, heartbeat)
+  const { rows, isMeasured } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
   const judgement = judgeHeartbeat(rows, {
     seq,
     replicas: replicas.map((report) => ({ ...report, outOfMemory: report.out_of_memory })),
@@ -120,22 +145,30 @@ async function takeLoad(
   tx: Sql,
   rows: readonly StoredReplica[],
   { replicas }: HeartbeatMessage,
+  nowMs: number,
 ): Promise<{ rows: StoredReplica[]; isMeasured: boolean }> {
   const reported = new Map(replicas.map((replica) => [replica.id, replica]))
-  const [row] = await tx.query<{ now: number }>('select now_ms() as now')
   const taken: StoredReplica[] = []
   let isMeasured = false
   for (const replica of rows) {
     const report = reported.get(replica.id)
-    const now = report?.generation === replica.generation ? loadOf(replica, report, row!.now) : unmentioned(replica)
-    const { inFlight, progress, lastExit, measured, lastUsedMs } = replica
-    if (canonicalJson(now) !== canonicalJson({ inFlight, progress, lastExit, measured, lastUsedMs })) {
-      await recordLoad(tx, replica.id, now)
-    }
-    isMeasured ||= now.measured !== null && canonicalJson(now.measured) !== canonicalJson(measured)
+    const now = report?.generation === replica.generation ? loadOf(replica, report, nowMs) : unmentioned(replica)
+    const isOtherMemory = !isSame(now.measured, replica.measured)
+    if (isOtherMemory || !isSameLoad(now, replica)) await recordLoad(tx, replica.id, now)
+    isMeasured ||= now.measured !== null && isOtherMemory
     taken.push({ ...replica, ...now })
   }
   return { rows: taken, isMeasured }
+}
+
+/** Beside its memory. Most fields are null in most heartbeats, and every replica of every heartbeat comes through here. */
+function isSameLoad(a: ReportedLoad, b: ReportedLoad): boolean {
+  const isSameUse = a.inFlight === b.inFlight && a.lastUsedMs === b.lastUsedMs
+  return isSameUse && isSame(a.progress, b.progress) && isSame(a.lastExit, b.lastExit)
+}
+
+function isSame(a: object | null, b: object | null): boolean {
+  return a === b || (a !== null && b !== null && canonicalJson(a) === canonicalJson(b))
 }
 
 function loadOf(replica: StoredReplica, report: ReportedReplicaMessage, nowMs: number): ReportedLoad {

@@ -35,22 +35,25 @@ export class LoadTracker {
   sample(replicas: readonly Pick<Replica, 'id' | 'modelName' | 'state' | 'inFlight'>[], nowMs: number): ModelLoad[] {
     for (const [name, { atMs }] of this.#gateways) if (nowMs - atMs > SILENT_AFTER_MS) this.#gateways.delete(name)
     const gateways = [...this.#gateways.values()]
+    // Gathered first: with many gateways, to look for each replica in each of them takes longer than a turn.
+    const inUse = new Set(gateways.flatMap(({ counts }) => Object.keys(counts).filter((id) => counts[id]! > 0)))
+    const waiting = new Map<string, number>()
+    for (const [name, count] of gateways.flatMap((one) => Object.entries(one.waiting))) {
+      waiting.set(name, (waiting.get(name) ?? 0) + count)
+    }
     const ready = Map.groupBy(
       replicas.filter(({ state }) => state === 'ready'),
       ({ modelName }) => modelName,
     )
     for (const name of this.#averages.keys()) if (!ready.has(name)) this.#averages.delete(name)
-    const names = new Set([...ready.keys(), ...gateways.flatMap(({ waiting }) => Object.keys(waiting))])
+    const names = new Set([...ready.keys(), ...waiting.keys()])
     return [...names].map((modelName) => {
       const mine = ready.get(modelName) ?? []
-      const inUse = mine.filter(
-        ({ id, inFlight }) => inFlight > 0 || gateways.some(({ counts }) => (counts[id] ?? 0) > 0),
-      )
-      const waiting = gateways.reduce((sum, one) => sum + (one.waiting[modelName] ?? 0), 0)
+      const busy = mine.filter(({ id, inFlight }) => inFlight > 0 || inUse.has(id))
       return {
         modelName,
-        busy: this.#average(modelName, mine.length === 0 ? 0 : inUse.length / mine.length, nowMs),
-        waiting,
+        busy: this.#average(modelName, mine.length === 0 ? 0 : busy.length / mine.length, nowMs),
+        waiting: waiting.get(modelName) ?? 0,
       }
     })
   }

@@ -162,7 +162,35 @@ describe('keys', () => {
   })
 })
 
+test('rows that were read again and say the same change nothing; one that differs is told alone', () => {
+  const feed = new RoutingFeed('secret')
+  const before = withReplicas('a', 'b', 'c')
+  feed.update(before, [])
+  expect(feed.update(before, [])).toMatchObject({ version: 1, set: [], removed: [] })
+  expect(feed.update(structuredClone(before), [])).toMatchObject({ version: 1, set: [], removed: [] })
+  const replicas = before.replicas.map((one) => (one.id === 'b' ? { ...one, generation: 7 } : one))
+  expect(feed.update({ ...before, replicas }, [])).toMatchObject({
+    version: 2,
+    set: [{ replica_id: 'b', generation: 7 }],
+  })
+  const nodes = before.nodes.map((node) => ({ ...node, address: '10.0.0.9:1' }))
+  const delta = feed.update({ ...before, replicas, nodes }, [])
+  expect(delta.set.map(({ replica_id: id, address }) => `${id} ${address}`)).toEqual([
+    'a 10.0.0.9:1',
+    'b 10.0.0.9:1',
+    'c 10.0.0.9:1',
+  ])
+  expect(delta.set[0]!.data_key).toBe(feed.snapshot(0).routes[2]!.data_key)
+})
+
 describe('which nodes were heard', () => {
+  test('is told every ten seconds, also after the clock was set back', () => {
+    const feed = new RoutingFeed('secret')
+    const heardAt = (nowMs: number) =>
+      feed.update(aStoredWorld({ nowMs, node: { lastHeartbeatMs: nowMs } }), []).heard.length
+    expect([100_000, 103_000, 109_999, 110_000, 112_000, 50_000, 51_000].map(heardAt)).toEqual([1, 0, 0, 1, 0, 1, 0])
+  })
+
   test.each([
     [85_000, ['n1']],
     [84_999, []],

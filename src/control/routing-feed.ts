@@ -6,7 +6,7 @@ import type {
   RoutingDeltaMessage,
   RoutingPartMessage,
 } from '../api/bus/messages.ts'
-import { routableReplicas } from '../core/routing/table.ts'
+import { routableReplicas, type Route } from '../core/routing/table.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { dataKeyOf } from './data-key.ts'
 import { modelState } from './model-state.ts'
@@ -15,6 +15,8 @@ import { modelState } from './model-state.ts'
 const HEARD_WITHIN_MS = 15_000
 /** Free VRAM changes with every heartbeat; in steps of this much it hardly ever changes the table. */
 const VRAM_STEP = 2 ** 30
+/** How often it is told which nodes were heard: gateways take a node's life for granted for 30 s after that. */
+const HEARD_EVERY_MS = 10_000
 /** In one message, of which a bus takes 1 MiB: a route has about 330 bytes. */
 const MOST_ROUTES = 2000
 
@@ -26,6 +28,9 @@ export class RoutingFeed {
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
   #keys: readonly RoutedKeyMessage[] = []
+  /** What the routes and models were made from. */
+  #from: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
+  #heardToldMs = Number.NEGATIVE_INFINITY
 
   constructor(clusterSecret: string) {
     this.#clusterSecret = clusterSecret
@@ -33,16 +38,10 @@ export class RoutingFeed {
 
   /** Takes in a new world and the keys that work in it; the delta says what is different, perhaps nothing. */
   update(world: StoredWorld, keys: readonly RoutedKeyMessage[]): RoutingDeltaMessage {
-    const routes = new Map(this.#routesOf(world).map((route) => [route.replica_id, route]))
-    const models = modelsOf(world, routes.values())
-    const set = [...routes.values()].filter((route) => !isSame(route, this.#routes.get(route.replica_id)))
-    const removed = [...this.#routes.keys()].filter((id) => !routes.has(id))
-    const modelsChanged = !isSame(models, this.#models)
+    const { set, removed, modelsChanged } = this.#redraw(world)
     const keysChanged = !isSame(keys, this.#keys)
     const fromVersion = this.#version
     if (set.length + removed.length > 0 || modelsChanged || keysChanged) this.#version += 1
-    this.#models = models
-    this.#routes = routes
     this.#keys = keys
     // Too much for one message: a delta that fits nobody makes every gateway ask for the table, which comes in parts.
     const isTooLarge = set.length + removed.length > MOST_ROUTES
@@ -50,11 +49,11 @@ export class RoutingFeed {
       feed: this.#feed,
       from_version: isTooLarge ? this.#version : fromVersion,
       version: this.#version,
-      ...(modelsChanged && !isTooLarge ? { models } : {}),
+      ...(modelsChanged && !isTooLarge ? { models: this.#models } : {}),
       set: isTooLarge ? [] : set,
       removed: isTooLarge ? [] : removed,
       ...(keysChanged && !isTooLarge ? { keys: [...keys] } : {}),
-      heard: heardNodes(world),
+      heard: this.#heard(world),
     }
   }
 
@@ -70,8 +69,32 @@ export class RoutingFeed {
     }
   }
 
-  #routesOf({ models, nodes, replicas, rules }: StoredWorld): RouteMessage[] {
-    return routableReplicas(models, nodes, replicas, rules).map((route) => ({
+  /** What there is to tell of a world. Of one whose rows are the very same there is nothing, and nothing is looked at. */
+  #redraw(world: StoredWorld): { set: RouteMessage[]; removed: string[]; modelsChanged: boolean } {
+    const { models, nodes, replicas, rules } = world
+    const from = this.#from
+    this.#from = { models, nodes, replicas, rules }
+    const isSameWorld =
+      from?.models === models && from.nodes === nodes && from.replicas === replicas && from.rules === rules
+    if (isSameWorld) return { set: [], removed: [], modelsChanged: false }
+    const before = this.#routes
+    const set: RouteMessage[] = []
+    this.#routes = new Map()
+    for (const route of routableReplicas(models, nodes, replicas, rules)) {
+      const told = before.get(route.replicaId)
+      const now = told && isAsTold(route, told) ? told : this.#toMessage(route)
+      if (now !== told) set.push(now)
+      this.#routes.set(route.replicaId, now)
+    }
+    const removed = [...before.keys()].filter((id) => !this.#routes.has(id))
+    const now = modelsOf(world, this.#routes.values())
+    const modelsChanged = !isSame(now, this.#models)
+    this.#models = now
+    return { set, removed, modelsChanged }
+  }
+
+  #toMessage(route: Route): RouteMessage {
+    return {
       replica_id: route.replicaId,
       generation: route.generation,
       model_name: route.modelName,
@@ -80,8 +103,29 @@ export class RoutingFeed {
       address: route.address,
       data_key: dataKeyOf(this.#clusterSecret, route.nodeId),
       available_vram: inSteps(route.availableVram),
-    }))
+    }
   }
+
+  /** The ids of all nodes are the most of a delta in a large cluster: not every delta has them. */
+  #heard(world: StoredWorld): string[] {
+    const sinceMs = world.nowMs - this.#heardToldMs
+    // A clock that was set back must not silence us.
+    if (sinceMs >= 0 && sinceMs < HEARD_EVERY_MS) return []
+    this.#heardToldMs = world.nowMs
+    return heardNodes(world)
+  }
+}
+
+/** The data key is that of the node. */
+function isAsTold(route: Route, told: RouteMessage): boolean {
+  return (
+    route.generation === told.generation &&
+    route.modelName === told.model_name &&
+    route.nodeId === told.node_id &&
+    route.nodeName === told.node_name &&
+    route.address === told.address &&
+    inSteps(route.availableVram) === told.available_vram
+  )
 }
 
 function inSteps(vram: number | null): number | null {

@@ -64,6 +64,27 @@ describe('what a gateway says', () => {
     expect(said(wire)).toEqual([{ r1: 1, r2: 1 }, { r1: 20 }])
   })
 
+  test('less often where there are many others, and never less than once a second', async () => {
+    const clock = new VirtualClock()
+    const { wire, set } = aGateway('a', clock)
+    const reportsAmong = async (others: number): Promise<number> => {
+      wire.said.length = 0
+      for (let i = 0; i < 300; i += 1) {
+        // They are heard every second, as gateways with requests are.
+        if (i % 50 === 0) {
+          for (let g = 0; g < others; g += 1)
+            wire.listeners[0]!({ gateway: `g${g}`, seq: 1000 * others + i, counts: {} })
+        }
+        set({ r1: i })
+        await clock.advance(20)
+      }
+      return wire.said.length
+    }
+    expect(await reportsAmong(5)).toBe(31)
+    expect(await reportsAmong(50)).toBe(12)
+    expect(await reportsAmong(500)).toBe(6)
+  })
+
   test('nothing when a change was undone before it was told', async () => {
     const clock = new VirtualClock()
     const { wire, set } = aGateway('a', clock)

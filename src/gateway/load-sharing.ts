@@ -15,14 +15,19 @@ export interface LoadSharingDeps {
   waiting?: () => Record<string, number>
 }
 
-/** Reports come no closer together than this: what the others know of us is at most so old, and the bus has peace. */
+/**
+ * Reports come no closer together than this: what the others know of us is at most so old, and the bus has peace. All hear
+ * all, so the messages grow with the square of the gateways: beyond twenty each of them speaks less often.
+ */
 const REPORT_EVERY_MS = 200
+const REPORT_PER_GATEWAY_MS = 10
 /** Also without a change while anything is in flight: silence means none. */
 const REPEAT_EVERY_MS = 1000
 /** A gateway that is silent for so long has no requests any more, or is gone with them. */
 const SILENT_AFTER_MS = 2000
-/** Reports that arrive together are summed up together. */
+/** Reports that arrive together are summed up together, more of them where many come. */
 const GATHER_MS = 10
+const MOST_GATHER_MS = 100
 /** Of one report, which so stays well below the bus's limit of 1 MiB; the busiest come first. */
 const MOST_REPLICAS = 15_000
 const MOST_GATEWAYS = 1000
@@ -54,9 +59,10 @@ export class LoadSharing {
   changed(): void {
     if (this.#disposed || this.#cancelReport) return
     const { clock } = this.#deps
-    const waitMs = Math.max(0, this.#sentMs + REPORT_EVERY_MS - clock.nowMs())
+    const everyMs = Math.min(REPEAT_EVERY_MS, Math.max(REPORT_EVERY_MS, this.#others.size * REPORT_PER_GATEWAY_MS))
+    const waitMs = Math.max(0, this.#sentMs + everyMs - clock.nowMs())
     // A clock that was set back must not silence us.
-    this.#cancelReport = clock.after(Math.min(waitMs, REPORT_EVERY_MS), () => {
+    this.#cancelReport = clock.after(Math.min(waitMs, everyMs), () => {
       this.#cancelReport = undefined
       const load = this.#ownLoad()
       if (JSON.stringify(load) !== this.#sent) this.#report(load)
@@ -114,7 +120,8 @@ export class LoadSharing {
   }
 
   #sumSoon(): void {
-    this.#cancelSum ??= this.#deps.clock.after(GATHER_MS, () => {
+    const gatherMs = Math.min(MOST_GATHER_MS, Math.max(GATHER_MS, this.#others.size))
+    this.#cancelSum ??= this.#deps.clock.after(gatherMs, () => {
       this.#cancelSum = undefined
       const sum = new Map<string, number>()
       for (const { counts } of this.#others.values()) {

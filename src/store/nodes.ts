@@ -240,6 +240,21 @@ export interface HeartbeatFacts extends Hardware {
   engines: readonly ReportedEngineMessage[]
 }
 
+/** What a heartbeat is compared with. */
+export interface BeforeHeartbeat {
+  name: string
+  liveness: string
+  devices: string
+  engines: string
+}
+
+/** Of several nodes in one statement, by their ids: to ask for each by itself takes longer than to write it. */
+export async function readBeforeHeartbeats(tx: Sql, nodeIds: Among): Promise<Map<string, BeforeHeartbeat>> {
+  const select = (where: string): string => `select id, name, liveness, devices, engines from nodes ${where}`
+  const rows = (await queryAmong(tx, 'id', nodeIds, select)) as unknown as (BeforeHeartbeat & { id: string })[]
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
 /**
  * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
  * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was.
@@ -247,22 +262,19 @@ export interface HeartbeatFacts extends Hardware {
 export async function recordHeartbeat(
   tx: Sql,
   facts: HeartbeatFacts,
+  known?: BeforeHeartbeat,
 ): Promise<{ name: string; back: boolean; otherEngines: boolean } | undefined> {
-  const [before] = await tx.query<{ name: string; liveness: string; devices: string; engines: string }>(
-    `select name, liveness, devices, engines from nodes
-     where id = $1 and boot_id = $2 and heartbeat_seq < $3 and approved_at is not null`,
-    [facts.nodeId, facts.bootId, facts.seq],
-  )
+  const before = known ?? (await readBeforeHeartbeats(tx, [facts.nodeId])).get(facts.nodeId)
   if (!before) return undefined
   const devices = facts.devices.some((gpu) => gpu.available_vram === null)
     ? withLastKnown(facts.devices, jsonText(z.array(device)).parse(before.devices))
     : facts.devices
   const engines = JSON.stringify(facts.engines)
-  await tx.query(
+  const written = await tx.query(
     `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
        liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
        gpu_vendor = $3, devices = $4, total_ram = $5, available_ram = $6, total_disk = $7, available_disk = $8
-     where id = $1`,
+     where id = $1 and boot_id = $9 and heartbeat_seq < $2 and approved_at is not null returning id`,
     [
       facts.nodeId,
       facts.seq,
@@ -272,13 +284,14 @@ export async function recordHeartbeat(
       facts.available_ram,
       facts.total_disk,
       facts.available_disk,
+      facts.bootId,
     ],
   )
+  if (written.length === 0) return undefined
   // By far the longest text of a node, and nearly always the same as before.
-  if (engines !== before.engines) {
-    await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
-  }
-  const otherEngines = !sameForDecisions(before.engines, engines)
+  const isOther = engines !== before.engines
+  if (isOther) await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
+  const otherEngines = isOther && !sameForDecisions(before.engines, engines)
   return { name: before.name, back: before.liveness !== 'online', otherEngines }
 }
 

@@ -11,8 +11,11 @@ import { Transaction } from './transaction.ts'
 /** How long a transaction waits for another process that is writing to the same file. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Caps, not reservations: the thread uses a few MB. A result that does not fit ends the thread, not the process. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 }
+/**
+ * Caps, not reservations: the thread uses a few MB. A result that does not fit ends the thread, not the process; the largest
+ * there is, all of 100,000 replicas with their claims, takes 150 MB.
+ */
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 }
 
 /** SQLite in a thread of its own, so that a slow disk never stalls a request. */
 export async function openSqlite(file: string, { clock }: { clock: Clock }): Promise<Driver> {

@@ -134,7 +134,7 @@ export const subjects = {
     message: messages.modelWanted,
     reply: messages.modelWantedReply,
   },
-  /** Each gateway's load, to all others and to control: at most every 200 ms while it changes. */
+  /** Each gateway's load, to all others and to control: at most every 200 ms while it changes, rarer where there are many. */
   gatewayLoad: {
     kind: 'event',
     template: 'gateways.load',

@@ -1,16 +1,13 @@
-import { z } from 'zod'
 import { AppError } from '../../platform/errors.ts'
-import { requestJson } from '../../platform/http-client.ts'
-import { reach, refusal } from '../admin-client.ts'
 import { INTERRUPTED, type Act, type Client, type Given } from '../client.ts'
 import { findNamed } from '../find-one.ts'
+import { servedModels } from '../served-models.ts'
 import { plain } from '../text-width.ts'
 import { answerWriter } from './answer-writer.ts'
 import { askModel, type Message, type Question } from './ask-model.ts'
 import { converse } from './conversation.ts'
 
 const MOST_INPUT_BYTES = 4 * 1024 * 1024
-const LIST_WITHIN_MS = 30_000
 
 /** One answer to a prompt, or a conversation. */
 export const runModel: Act = async (client, given) => {
@@ -21,7 +18,8 @@ export const runModel: Act = async (client, given) => {
   const prompt = await readPrompt(client, given)
   if (prompt !== undefined) return answerOnce(client, { model, settings, messages: [...system, prompt] })
   if (client.json) throw mistake('--json needs a prompt')
-  await checkModel(client, model)
+  // Told now rather than after the first question.
+  findNamed('model', model, await servedModels(client.cluster))
   return converse(client, { model, settings }, system)
 }
 
@@ -55,21 +53,6 @@ async function answerOnce(client: Client, question: Question): Promise<number> {
     writer.end()
     forget()
   }
-}
-
-const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
-
-/** Told now rather than after the first question. Asked of the gateway: an API key may not ask the admin API. */
-async function checkModel({ cluster }: Client, model: string): Promise<void> {
-  const request = { method: 'GET', token: cluster.key, timeoutMs: LIST_WITHIN_MS } as const
-  const answer = await reach(cluster, () => requestJson(new URL('/v1/models', cluster.url), request))
-  if (answer.status !== 200) throw refusal(cluster, answer)
-  const models = listed.safeParse(answer.body).data?.data ?? []
-  findNamed(
-    'model',
-    model,
-    models.map(({ id }) => ({ name: id })),
-  )
 }
 
 function parseSettings(own: ReadonlyMap<string, string>): Record<string, number> {
