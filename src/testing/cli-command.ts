@@ -6,6 +6,7 @@ import { fromEnvironment } from '../config/sources.ts'
 import { toConfig } from '../config/to-config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
+import { runDb } from '../run-db.ts'
 
 export interface Said {
   code: number
@@ -32,7 +33,10 @@ async function run(args: readonly string[], { clock, env = {}, terminal }: Surro
     const environment = fromEnvironment(env, Object.keys(options) as OptionName[])
     const { flags, command } = invocation
     const config = toConfig({ flags, environment, file: undefined, env, command: command.name })
-    said.code = await runClient(invocation, config, { ...ears(said), ...terminal }, clock)
+    const heard = { ...ears(said), ...terminal }
+    said.code = await (command.name === 'db'
+      ? runDb(invocation, config, heard)
+      : runClient(invocation, config, heard, clock))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     said.stderr += `${error.message}\n`
