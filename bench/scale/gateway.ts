@@ -1,6 +1,6 @@
-import { EventEmitter } from 'node:events'
 import type { GatewayLoadMessage } from '../../src/api/bus/messages.ts'
 import { subjects } from '../../src/api/bus/subjects.ts'
+import type { Bus } from '../../src/bus/bus.ts'
 import type { RoutingFeed } from '../../src/control/routing-feed.ts'
 import { LoadSharing } from '../../src/gateway/load-sharing.ts'
 import { LiveTable } from '../../src/gateway/routing-table.ts'
@@ -46,59 +46,85 @@ export interface SharingTimes {
   bytes: number
 }
 
-const SECONDS = 3
+interface Report {
+  atMs: number
+  text: string
+}
 
-/** One real gateway among others that each have so many requests in flight, at different replicas, and change all the time. */
+const STEP_MS = 20
+/** First they get to know each other. */
+const WARM_UP_MS = 3000
+const MEASURE_MS = 4000
+
+/** Gateways that each have so many requests in flight, at different replicas, and change all the time. */
 export async function measureSharing(gateways: number, busyEach: number, table: LiveTable): Promise<SharingTimes> {
+  const reports = await recordReports(gateways, busyEach, table)
+  // Once for nothing: moving a virtual clock takes time as well.
+  const idleMs = await cpuMs(() => replay(reports, () => {}))
+  const wire = newWire()
+  const { bus } = wire
+  const clock = new VirtualClock()
+  const one = new LoadSharing({
+    bus,
+    clock,
+    runId: 'measured',
+    table: { ownCounts: () => ({}), setElsewhere: (counts) => table.setElsewhere(counts) },
+  })
+  const busyMs = await cpuMs(() =>
+    replay(reports, (text) => wire.hear(subjects.gatewayLoad.message.parse(JSON.parse(text))), clock),
+  )
+  one.dispose()
+  table.setElsewhere(new Map())
+  const bytes = reports.reduce((sum, { text }) => sum + text.length, 0)
+  return {
+    perSecondMs: Math.max(0, busyMs - idleMs) / (MEASURE_MS / 1000),
+    reportsPerS: reports.length / (MEASURE_MS / 1000),
+    bytes: bytes / Math.max(1, reports.length),
+  }
+}
+
+/** What all of them say. None takes in what another says, only that it is there: how often they speak depends on that. */
+async function recordReports(gateways: number, busyEach: number, table: LiveTable): Promise<Report[]> {
   const ids = table.models().flatMap(({ name }) => table.routesOf(name).map(({ replicaId }) => replicaId))
   const clock = new VirtualClock()
-  const wire = new EventEmitter()
-  wire.setMaxListeners(0)
-  const sent: { count: number; bytes: number } = { count: 0, bytes: 0 }
-  const run = (runId: string, counts: () => Record<string, number>, isMeasured: boolean): LoadSharing =>
-    new LoadSharing({
-      clock,
-      runId,
-      bus: {
-        isConnected: () => true,
-        publish: (_, message) => {
-          const text = JSON.stringify(message)
-          sent.count += 1
-          sent.bytes += text.length
-          wire.emit('load', text, runId)
-        },
-        subscribe: (_, handler) => {
-          const hear = handler as unknown as (message: GatewayLoadMessage, nodeId: string) => void
-          // Of all but one only the rate of reports is of interest: it may depend on how many there are.
-          wire.on('load', (text: string, from: string) => {
-            if (isMeasured) hear(subjects.gatewayLoad.message.parse(JSON.parse(text)), '')
-            else hear({ gateway: from, seq: Number.MAX_SAFE_INTEGER, counts: {} }, '')
-          })
-        },
-      },
-      table: { ownCounts: counts, setElsewhere: (counts) => void (isMeasured && table.setElsewhere(counts)) },
-    })
+  const wires = Array.from({ length: gateways }, () => newWire())
+  const reports: Report[] = []
   let step = 0
-  const others = Array.from({ length: gateways - 1 }, (_, g) =>
-    run(`gateway-${String(g).padStart(28, '0')}`, () => busy(ids, g * 7919 + step, busyEach), false),
-  )
-  const own = run('measured', () => ({}), true)
-  const idle = await cpuMs(() => undefined)
-  let spentMs = -idle
-  sent.count = sent.bytes = 0
-  for (let ms = 0; ms < SECONDS * 1000; ms += 20) {
+  const all = wires.map((wire, g) => {
+    const publish = (_: string, message: GatewayLoadMessage): void => {
+      if (clock.nowMs() >= WARM_UP_MS) reports.push({ atMs: clock.nowMs() - WARM_UP_MS, text: JSON.stringify(message) })
+      for (const other of wires) if (other !== wire) other.hear({ ...message, counts: {} })
+    }
+    const ownCounts = (): Record<string, number> => busy(ids, g * 7919 + step, busyEach)
+    const runId = `0000000-0000-4000-8000-${String(g).padStart(12, '0')}`
+    const bus = { ...wire.bus, publish: publish as Bus['publish'] }
+    return new LoadSharing({ bus, clock, runId, table: { ownCounts, setElsewhere: () => {} } })
+  })
+  for (let ms = 0; ms < WARM_UP_MS + MEASURE_MS; ms += STEP_MS) {
     step += 1
-    for (const other of others) other.changed()
-    spentMs += await cpuMs(() => clock.advance(20))
+    for (const one of all) one.changed()
+    await clock.advance(STEP_MS)
   }
-  own.dispose()
-  for (const other of others) other.dispose()
-  table.setElsewhere(new Map())
-  return {
-    perSecondMs: spentMs / SECONDS,
-    reportsPerS: sent.count / SECONDS,
-    bytes: sent.bytes / Math.max(1, sent.count),
+  const said = [...reports]
+  for (const one of all) one.dispose()
+  return said
+}
+
+async function replay(reports: readonly Report[], hear: (text: string) => void, clock = new VirtualClock()) {
+  for (const { atMs, text } of reports) {
+    if (atMs > clock.nowMs()) await clock.advance(atMs - clock.nowMs())
+    hear(text)
   }
+  await clock.advance(MEASURE_MS - clock.nowMs())
+}
+
+type LoadBus = Pick<Bus, 'publish' | 'subscribe' | 'isConnected'>
+
+function newWire(): { bus: LoadBus; hear: (message: GatewayLoadMessage) => void } {
+  let listener: (message: GatewayLoadMessage) => void = () => {}
+  const subscribe = (_: string, handler: (message: GatewayLoadMessage) => void): void => void (listener = handler)
+  const bus: LoadBus = { isConnected: () => true, publish: () => {}, subscribe: subscribe as Bus['subscribe'] }
+  return { bus, hear: (message) => listener(message) }
 }
 
 function busy(ids: readonly string[], from: number, count: number): Record<string, number> {

@@ -133,6 +133,37 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(await listReplicas(scene().db)).toMatchObject([{ state: 'reserved' }])
     })
 
+    test('of many that are taken together each counts for its own node', async () => {
+      const { node, reported } = await aReported()
+      const other = await aNode('odin')
+      const nobody = { ...other, nodeId: 'nobody' }
+      const late = { ...other, seq: 0 }
+      const outcomes = await scene().heartbeats([
+        { who: nobody, replicas: [reported] },
+        { who: other, replicas: [], available_ram: 7 },
+        { who: node, replicas: [{ ...reported, in_flight: 3 }] },
+      ])
+      expect(outcomes).toMatchObject([
+        { nodeId: other.nodeId, changed: false },
+        { nodeId: node.nodeId, changed: true },
+      ])
+      expect(await listReplicas(scene().db)).toMatchObject([{ state: 'ready', inFlight: 3, nodeId: node.nodeId }])
+      expect(await scene().node(other)).toMatchObject({ available_ram: 7 })
+      expect(await scene().heartbeats([{ who: late }, { who: node, replicas: [reported] }])).toHaveLength(1)
+    })
+
+    test('of two of one node that are taken together the second goes on from the first', async () => {
+      const { node, reported } = await aReported()
+      const again = { ...node, seq: node.seq + 1 }
+      const outcomes = await scene().heartbeats([
+        { who: node, replicas: [{ ...reported, in_flight: 3 }] },
+        { who: again, replicas: [] },
+      ])
+      // It was told to be ready, and then that it is gone.
+      expect(outcomes).toMatchObject([{ changed: true }, { changed: true }])
+      expect(await listReplicas(scene().db)).toEqual([])
+    })
+
     test('a process that no row wants is to be stopped', async () => {
       const { node, reported } = await aReported()
       const outcome = await scene().heartbeat(node, [reported, { ...reported, id: 'stray' }])

@@ -154,12 +154,17 @@ export class ControlScene {
     replicas: HeartbeatMessage['replicas'] = [],
     facts: Partial<HeartbeatMessage> = {},
   ): Promise<HeartbeatOutcome | undefined> {
-    who.seq += 1
-    const heartbeat = aHeartbeat({ boot_id: who.bootId, seq: who.seq, replicas, ...facts })
-    const events = controlEvents(silentLogger)
-    const batch = [{ nodeId: who.nodeId, heartbeat }]
-    const take = () => takeHeartbeats(this.db, this.lease, events, batch)
-    return (await this.own.during({ nodeIds: [who.nodeId] }, take))[0]
+    return (await this.heartbeats([{ who, replicas, ...facts }]))[0]
+  }
+
+  /** Several in one transaction, as when many arrive together. */
+  async heartbeats(all: readonly (Partial<HeartbeatMessage> & { who: Applicant })[]): Promise<HeartbeatOutcome[]> {
+    const batch = all.map(({ who, ...facts }) => {
+      who.seq += 1
+      return { nodeId: who.nodeId, heartbeat: aHeartbeat({ boot_id: who.bootId, seq: who.seq, ...facts }) }
+    })
+    const take = () => takeHeartbeats(this.db, this.lease, controlEvents(silentLogger), batch)
+    return this.own.during({ nodeIds: batch.map(({ nodeId }) => nodeId) }, take)
   }
 
   /** A turn of a leader that has listened since `sinceMs` and had a turn just now. */
