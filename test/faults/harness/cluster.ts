@@ -60,7 +60,9 @@ export class Cluster {
   /** The frontend that leads, by the store. */
   async leader(): Promise<Member> {
     const [lease] = await this.ground.rows<{ owner: string }>("select owner from leases where name = 'leader'")
-    const found = this.frontends.find(({ data }) => readFileSync(join(data, 'frontend.id'), 'utf8').trim() === lease?.owner)
+    const found = this.frontends.find(
+      ({ data }) => readFileSync(join(data, 'frontend.id'), 'utf8').trim() === lease?.owner,
+    )
     if (!found) throw new Error('Nobody leads.')
     return found
   }

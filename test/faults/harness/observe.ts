@@ -43,7 +43,9 @@ async function unhealthy(cluster: Cluster, frontend: Cluster['frontends'][number
       cluster.ask<ClusterView>(frontend, 'GET', '/api/cluster'),
       cluster.ask<ReplicaView[]>(frontend, 'GET', '/api/replicas'),
     ])
-    const nodes = view.nodes.filter(({ status }) => status !== 'healthy').map((node) => `${node.name} is ${node.status}`)
+    const nodes = view.nodes
+      .filter(({ status }) => status !== 'healthy')
+      .map((node) => `${node.name} is ${node.status}`)
     const models = Object.entries(WANTED).flatMap(([model, wanted]) => {
       const own = replicas.filter((replica) => replica.model_name === model)
       const states = own.map(({ state }) => state)
