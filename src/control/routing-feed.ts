@@ -26,9 +26,15 @@ export class RoutingFeed {
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
   #keys: readonly RoutedKeyMessage[] = []
+  readonly #filled = Promise.withResolvers<void>()
 
   constructor(clusterSecret: string) {
     this.#clusterSecret = clusterSecret
+  }
+
+  /** There is a world to tell of. A leader that has not taken a turn yet would tell gateways that there is nothing at all. */
+  get filled(): Promise<void> {
+    return this.#filled.promise
   }
 
   /** Takes in a new world and the keys that work in it; the delta says what is different, perhaps nothing. */
@@ -44,6 +50,7 @@ export class RoutingFeed {
     this.#models = models
     this.#routes = routes
     this.#keys = keys
+    this.#filled.resolve()
     // Too much for one message: a delta that fits nobody makes every gateway ask for the table, which comes in parts.
     const isTooLarge = set.length + removed.length > MOST_ROUTES
     return {
