@@ -31,9 +31,15 @@ export class RoutingFeed {
   /** What the routes and models were made from. */
   #from: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
   #heardToldMs = Number.NEGATIVE_INFINITY
+  readonly #filled = Promise.withResolvers<void>()
 
   constructor(clusterSecret: string) {
     this.#clusterSecret = clusterSecret
+  }
+
+  /** There is a world to tell of. A leader that has not taken a turn yet would tell gateways that there is nothing at all. */
+  get filled(): Promise<void> {
+    return this.#filled.promise
   }
 
   /** Takes in a new world and the keys that work in it; the delta says what is different, perhaps nothing. */
@@ -43,6 +49,7 @@ export class RoutingFeed {
     const fromVersion = this.#version
     if (set.length + removed.length > 0 || modelsChanged || keysChanged) this.#version += 1
     this.#keys = keys
+    this.#filled.resolve()
     // Too much for one message: a delta that fits nobody makes every gateway ask for the table, which comes in parts.
     const isTooLarge = set.length + removed.length > MOST_ROUTES
     return {

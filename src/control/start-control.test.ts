@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import type { HeartbeatMessage, RoutingPartMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
@@ -26,13 +26,17 @@ async function aControl() {
     reconnected: () => {},
     heard: (_message: HeartbeatMessage, _nodeId: string) => {},
     request: (): Promise<unknown> => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+    /** Asks for the routing table. */
+    snapshot: (_message: { part: number }): Promise<RoutingPartMessage | undefined> => Promise.resolve(undefined),
   }
   const bus = {
     publish() {},
     subscribe(name: string, handler: typeof line.heard) {
       if (name === 'heartbeat') line.heard = handler
     },
-    respond() {},
+    respond(name: string, handler: typeof line.snapshot) {
+      if (name === 'routingSnapshot') line.snapshot = handler
+    },
     request: () => line.request(),
     onReconnect: (callback: () => void) => (line.reconnected = callback),
     isConnected: () => line.connected,
@@ -143,6 +147,29 @@ test('what went wrong is told until it goes well again, also by one that leads n
   await run("update leases set owner = 'another', epoch = epoch + 1, expires_at = now_ms() + 3600000")
   await soon(() => control.problem() === undefined)
   expect(control.isLeading()).toBe(false)
+})
+
+test('a leader that has not looked at the store yet does not tell gateways that there is nothing', async () => {
+  const { db, clock, line, control, scene, tell } = await aControl()
+  await scene.wants(1)
+  await tell({ modelName: 'm' })
+  const run = (text: string): Promise<unknown> => db.transaction((tx) => tx.query(text))
+  const soon = (isSo: () => boolean): Promise<void> =>
+    until(async () => {
+      await clock.advance(100)
+      return isSo()
+    })
+  await run("update leases set owner = 'another', epoch = epoch + 1, expires_at = now_ms() + 3600000")
+  await soon(() => !control.isLeading())
+  expect(await line.snapshot({ part: 0 })).toBeUndefined()
+  // It comes to lead, and its first turn fails.
+  await run('alter table models rename to models_away')
+  await run('update leases set expires_at = 0')
+  await soon(() => control.isLeading() && control.problem() !== undefined)
+  const asked = line.snapshot({ part: 0 })
+  await run('alter table models_away rename to models')
+  await soon(() => control.problem() === undefined)
+  expect((await asked)?.models.map(({ name }) => name)).toEqual(['m'])
 })
 
 test('the nodes of a mass disappearance are known by name until one is back', async () => {

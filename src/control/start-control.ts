@@ -244,7 +244,12 @@ export function startControl({
     const after = leading?.after
     return after && cold.want(wanted, after.world, after.plan)
   })
-  bus.respond('routingSnapshot', async ({ part }) => leading?.feed.snapshot(part))
+  bus.respond('routingSnapshot', async ({ part }) => {
+    const feed = leading?.feed
+    await feed?.filled
+    // It may have been a long time, in which another has come to lead.
+    return feed === leading?.feed ? feed?.snapshot(part) : undefined
+  })
   bus.onReconnect(() => {
     if (leading) leading.hearing = undefined
     loop.wake()

@@ -6,12 +6,7 @@ import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, REPLICAS_PREFIX } from '../a
 import type { Handler } from '../platform/http.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import { serve } from './http.ts'
-import {
-  dataPortHandler,
-  dataPortUpgrades,
-  replicaHandler,
-  type DataPortOptions,
-} from '../worker/data-port.ts'
+import { dataPortHandler, dataPortUpgrades, replicaHandler, type DataPortOptions } from '../worker/data-port.ts'
 import { enginePool } from '../worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../worker/data-port/target.ts'
 

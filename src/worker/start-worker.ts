@@ -12,13 +12,7 @@ import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
 import { openBoot } from './boot.ts'
-import {
-  dataPortHandler,
-  dataPortUpgrades,
-  healthHandler,
-  replicaHandler,
-  type DataPortOptions,
-} from './data-port.ts'
+import { dataPortHandler, dataPortUpgrades, healthHandler, replicaHandler, type DataPortOptions } from './data-port.ts'
 import { enginePool } from './data-port/engine-call.ts'
 import { Frontends, type Facts } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'

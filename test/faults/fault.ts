@@ -6,7 +6,7 @@ export interface Fault {
   name: string
   /** What it is aimed at; the table is in this order. */
   group: 'frontend' | 'gateway' | 'worker' | 'engine' | 'network' | 'store' | 'bus' | 'machine' | 'rolling restart'
-  /** How long it lasts in the short form, and in the long one where that is not the same. */
+  /** How long it lasts, and how long in the long form where that is not the same. */
   holdMs: number
   longMs?: number
   strike(cluster: Cluster): Promise<Struck>
@@ -14,9 +14,9 @@ export interface Fault {
 
 export interface Struck {
   /** Undoes it; what has mended itself needs nothing. */
-  heal?(): Promise<void>
+  heal?: () => Promise<void>
   /** Which requests may fail, besides none. Wrong, cut and hung ones may never be. */
-  mayFail?(entry: Entry): boolean
+  mayFail?: (entry: Entry) => boolean
   /** The same replicas as before must run afterwards. */
   keepsReplicas: boolean
   /** It could not be done here, and why. */
@@ -28,5 +28,7 @@ export function atGateway(name: string): Pick<Struck, 'mayFail'> {
   return { mayFail: ({ gateway, kind }) => gateway === name && kind === 'lost' }
 }
 
-/** What had begun to answer cannot go on elsewhere; it must have been told. */
-export const onceBegun: Pick<Struck, 'mayFail'> = { mayFail: ({ kind, tokens }) => kind === 'told' && tokens > 0 }
+/** What had begun to answer on a node cannot go on elsewhere; it must have been told. */
+export function begunOn(name: string): Pick<Struck, 'mayFail'> {
+  return { mayFail: ({ node, kind, tokens }) => node === name && kind === 'told' && tokens > 0 }
+}

@@ -7,6 +7,8 @@ import { pause } from './harness/until.ts'
 
 export interface Outcome {
   fault: Fault
+  /** How long it lasted. */
+  heldMs: number
   requests: number
   /** Those that did not get all of their answer, by what became of them. */
   ended: Partial<Record<Kind, number>>
@@ -17,7 +19,7 @@ export interface Outcome {
   leftOut?: string
 }
 
-const CONVERGE_WITHIN_MS = 60_000
+const CONVERGE_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 50
 const LEAKS_WITHIN_MS = 10_000
 const MOST_TOLD = 5
@@ -30,13 +32,14 @@ export async function runFaults(
   faults: readonly Fault[],
   cluster: Cluster,
   load: Load,
-  { isLong = false, looksForLeaks = true } = {},
+  { isLong = false, looksForLeaks = true }: { isLong?: boolean; looksForLeaks?: boolean } = {},
 ): Promise<Outcome[]> {
   const before = await replicaIds(cluster)
   const first = load.entries.length
   const struck = await Promise.all(faults.map((fault) => fault.strike(cluster)))
-  await pause(Math.max(...faults.map(({ holdMs, longMs = holdMs }) => (isLong ? longMs : holdMs))))
-  await Promise.all(struck.map(({ heal }) => heal?.()))
+  const heldMs = Math.max(...faults.map(({ holdMs, longMs = holdMs }) => (isLong ? longMs : holdMs)))
+  await pause(heldMs)
+  await Promise.all(struck.map(async ({ heal }) => heal?.()))
   const healedMs = performance.now()
   const { convergedMs, wrong } = await converge(cluster, load, healedMs)
   await load.settled(healedMs)
@@ -52,7 +55,7 @@ export async function runFaults(
   if (failed.length > MOST_TOLD) problems.push(`… and ${failed.length - MOST_TOLD} more that failed`)
   return faults.map((fault, index) => {
     const { leftOut } = struck[index]!
-    const outcome = { fault, requests: entries.length, ended: countsOf(entries), convergedMs, problems }
+    const outcome = { fault, heldMs, requests: entries.length, ended: countsOf(entries), convergedMs, problems }
     return leftOut === undefined ? outcome : { ...outcome, leftOut }
   })
 }
@@ -66,7 +69,6 @@ async function converge(
     const wrong = await whatIsWrong(cluster, load, healedMs)
     const ms = performance.now() - healedMs
     if (wrong.length === 0) return { convergedMs: ms, wrong }
-    if (process.env['FAULTS_DEBUG']) console.error(Math.round(ms), wrong)
     if (ms > CONVERGE_WITHIN_MS) return { convergedMs: undefined, wrong }
     await pause(LOOK_EVERY_MS)
   }

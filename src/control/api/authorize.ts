@@ -125,8 +125,9 @@ async function checkSigner(request: IncomingMessage, id: string, { db, clock }: 
     throw new AppError('forbidden', `The call is not signed with the key of ${node.name}.`)
   }
   if (Math.abs(clock.nowMs() - signedAtMs) > SIGNATURE_LIFE_MS) {
+    // Not `forbidden`, which tells a worker that it is no longer wanted: it would stop all that it runs.
     throw new AppError(
-      'forbidden',
+      'unauthorized',
       "The call was signed more than 5 minutes away from this frontend's time. Set both clocks.",
     )
   }

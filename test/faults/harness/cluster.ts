@@ -16,8 +16,8 @@ export type ModelName = keyof typeof WANTED
 const MODEL_OPTIONS = { ttft_ms: 20, tokens_per_s: 50 }
 /** Short, so that a fault of some seconds is felt; a node that is silent for less than the second one stays in. */
 const PACE = ['--heartbeat-ms', '500', '--offline-after-ms', '15000']
-const PORTS_EACH = 100
-/** Below the ports that the system gives out, above those of other tests; two runs at once mostly have different ones. */
+const PORTS_EACH = 40
+/** Ports that no other test uses; two runs at once mostly have different ones. */
 const FIRST_ENGINE_PORT = 30_000 + (process.pid % 6) * 4 * PORTS_EACH
 
 /** Two frontends, two gateways and four workers, each with an address of its own, on PostgreSQL and NATS. */
@@ -60,7 +60,9 @@ export class Cluster {
   /** The frontend that leads, by the store. */
   async leader(): Promise<Member> {
     const [lease] = await this.ground.rows<{ owner: string }>("select owner from leases where name = 'leader'")
-    const found = this.frontends.find(({ data }) => readFileSync(join(data, 'frontend.id'), 'utf8').trim() === lease?.owner)
+    const found = this.frontends.find(
+      ({ data }) => readFileSync(join(data, 'frontend.id'), 'utf8').trim() === lease?.owner,
+    )
     if (!found) throw new Error('Nobody leads.')
     return found
   }

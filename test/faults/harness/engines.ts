@@ -2,25 +2,28 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../../../src/testing/until.ts'
 
+/** Engines have the environment of their worker. */
+export const CLOCK_VARIABLE = 'FAULTS_CLOCK'
+
 /** The engine processes that the worker with this data folder has written down, and that run. */
 export function enginePids(data: string): number[] {
   const folder = join(data, 'worker', 'replicas')
   if (!existsSync(folder)) return []
   return readdirSync(folder)
-    .map((name) => readFirstLine(join(folder, name, 'identity')))
-    .map(Number)
+    .map((name) => Number(read(join(folder, name, 'identity')).split('\n', 1)[0]))
     .filter((pid) => pid > 1 && isAlive(pid))
 }
 
-/** Every simulated engine on this machine that was started for one of these ports, whoever remembers it. */
-export function enginesOnPorts({ from, to }: { from: number; to: number }): number[] {
+/** Every engine on this machine that a worker with this folder has started, whoever remembers it. */
+export function enginesStartedIn(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
-      const [, ...args] = commandOf(pid)
-      const port = Number(args[args.indexOf('--port') + 1])
-      return args.some((arg) => /sim\/main\.[jt]s$/.test(arg)) && port >= from && port <= to && isAlive(pid)
+      const isOurs = read(`/proc/${pid}/environ`)
+        .split('\0')
+        .includes(`${CLOCK_VARIABLE}=${join(folder, 'clock')}`)
+      return isOurs && /\0[^\0]*sim\/main\.[jt]s\0/.test(read(`/proc/${pid}/cmdline`)) && isAlive(pid)
     })
 }
 
@@ -34,17 +37,10 @@ export function listeningPorts({ from, to }: { from: number; to: number }): numb
   return ports.filter((port) => port >= from && port <= to)
 }
 
-function commandOf(pid: number): string[] {
+/** Nothing of what is not there, or no longer. */
+function read(file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-  } catch {
-    return []
-  }
-}
-
-function readFirstLine(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').split('\n', 1)[0] ?? ''
+    return readFileSync(file, 'utf8')
   } catch {
     return ''
   }

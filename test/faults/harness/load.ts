@@ -72,9 +72,14 @@ export class Load {
     this.#resumed.resolve()
   }
 
-  async dispose(): Promise<void> {
+  /** No new requests, ever. */
+  stop(): void {
     this.#isOver = true
     this.resume()
+  }
+
+  async dispose(): Promise<void> {
+    this.stop()
     await Promise.all(this.#loops)
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CLOCK_VARIABLE } from './engines.ts'
 import { until } from './until.ts'
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
@@ -28,6 +29,7 @@ export class Member {
   readonly host: string
   readonly port: number
   readonly data: string
+  readonly folder: string
   readonly logFile: string
   readonly #options: MemberOptions
   readonly #clockFile: string
@@ -38,6 +40,7 @@ export class Member {
     this.name = options.name
     this.host = options.host
     this.port = options.port
+    this.folder = options.folder
     this.data = join(options.folder, 'data')
     this.logFile = join(options.folder, 'log')
     this.#clockFile = join(options.folder, 'clock')
@@ -72,7 +75,7 @@ export class Member {
         NODE_OPTIONS: `--import=${preload}`,
         FAULTS_MEMBER: '1',
         FAULTS_ROUTES: JSON.stringify(routes),
-        FAULTS_CLOCK: this.#clockFile,
+        [CLOCK_VARIABLE]: this.#clockFile,
         ...env,
       },
     })

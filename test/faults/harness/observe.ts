@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../../src/api/admin/cluster-schemas.ts'
 import type { ReplicaView } from '../../../src/api/admin/schemas.ts'
 import { WANTED, type Cluster } from './cluster.ts'
-import { enginesOnPorts, listeningPorts } from './engines.ts'
+import { enginesStartedIn, listeningPorts } from './engines.ts'
 import type { Load } from './load.ts'
 
 /**
@@ -43,7 +43,9 @@ async function unhealthy(cluster: Cluster, frontend: Cluster['frontends'][number
       cluster.ask<ClusterView>(frontend, 'GET', '/api/cluster'),
       cluster.ask<ReplicaView[]>(frontend, 'GET', '/api/replicas'),
     ])
-    const nodes = view.nodes.filter(({ status }) => status !== 'healthy').map((node) => `${node.name} is ${node.status}`)
+    const nodes = view.nodes
+      .filter(({ status }) => status !== 'healthy')
+      .map((node) => `${node.name} is ${node.status}`)
     const models = Object.entries(WANTED).flatMap(([model, wanted]) => {
       const own = replicas.filter((replica) => replica.model_name === model)
       const states = own.map(({ state }) => state)
@@ -85,7 +87,7 @@ export async function leaks(cluster: Cluster): Promise<string[]> {
   const engines = cluster.workers.flatMap((worker) => {
     const range = cluster.enginePortsOf(worker)
     const wanted = Number(rows.find(({ name }) => name === worker.name)?.engines ?? 0)
-    const running = enginesOnPorts(range).length
+    const running = enginesStartedIn(worker.folder).length
     const ports = listeningPorts(range).length
     const noted = cluster.enginesOf(worker).length
     const isSo = running === wanted && ports === wanted && noted === wanted

@@ -67,7 +67,8 @@ class Wire {
   readonly #onGone: () => void
   #server: Socket | undefined
   #held: ReadonlySet<Direction> = new Set()
-  /** Ends that are gone, which the other does not know yet. */
+  /** Ends that have said their last word, and those that are gone; the other does not know yet. */
+  readonly #ended = new Set<Direction>()
   readonly #gone = new Set<Direction>()
 
   constructor(client: Socket, target: Address, onGone: () => void) {
@@ -76,6 +77,7 @@ class Wire {
     this.#onGone = onGone
     client.pause()
     client.on('error', () => {})
+    client.on('end', () => this.#finish('up'))
     client.on('close', () => this.#end('up'))
   }
 
@@ -86,6 +88,7 @@ class Wire {
     for (const direction of ['up', 'down'] as const) {
       if (held.has(direction)) this.#sourceOf(direction)?.pause()
       else if (this.#gone.has(direction)) this.destroy()
+      else if (this.#ended.has(direction)) this.#finish(direction)
       else if (this.#server) this.#sourceOf(direction)?.resume()
     }
   }
@@ -101,6 +104,7 @@ class Wire {
     const server = connect({ host, port, noDelay: true, allowHalfOpen: true })
     this.#server = server
     server.on('error', () => {})
+    server.on('end', () => this.#finish('down'))
     server.on('close', () => this.#end('down'))
     this.#pass('up', this.#client, server)
     this.#pass('down', server, this.#client)
@@ -112,7 +116,12 @@ class Wire {
       from.pause()
       to.once('drain', () => !this.#held.has(direction) && from.resume())
     })
-    from.on('end', () => to.end())
+  }
+
+  /** There is no more to come; also one that is paused hears that. */
+  #finish(direction: Direction): void {
+    if (this.#held.has(direction) || !this.#server) this.#ended.add(direction)
+    else this.#sourceOf(direction === 'up' ? 'down' : 'up')!.end()
   }
 
   #end(direction: Direction): void {

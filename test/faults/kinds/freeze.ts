@@ -1,4 +1,4 @@
-import { atGateway, onceBegun, type Fault, type Struck } from '../fault.ts'
+import { atGateway, begunOn, type Fault, type Struck } from '../fault.ts'
 import type { Member } from '../harness/member.ts'
 import { anEngine } from './kill.ts'
 
@@ -31,7 +31,7 @@ export const freezes: Fault[] = [
     group: 'worker',
     holdMs: HOLD_MS,
     longMs: LONG_MS,
-    strike: async ({ workers }) => ({ ...freeze(workers[3]!), ...onceBegun, keepsReplicas: false }),
+    strike: async ({ workers }) => ({ ...freeze(workers[3]!), ...begunOn(workers[3]!.name), keepsReplicas: false }),
   },
   {
     name: 'freeze an engine',
@@ -40,9 +40,10 @@ export const freezes: Fault[] = [
     holdMs: 14_000,
     longMs: LONG_MS,
     async strike(cluster) {
-      const pid = anEngine(cluster, cluster.workers[0]!)
+      const worker = cluster.workers[0]!
+      const pid = anEngine(cluster, worker)
       process.kill(pid, 'SIGSTOP')
-      return { ...onceBegun, keepsReplicas: false, heal: async () => goOn(pid) }
+      return { ...begunOn(worker.name), keepsReplicas: false, heal: async () => goOn(pid) }
     },
   },
 ]

@@ -1,4 +1,4 @@
-import { atGateway, onceBegun, type Fault } from '../fault.ts'
+import { atGateway, begunOn, type Fault } from '../fault.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import type { Member } from '../harness/member.ts'
 
@@ -28,10 +28,13 @@ export const kills: Fault[] = [
     },
   },
   {
-    name: 'kill -9 a worker; its engines live on',
+    name: 'kill -9 a worker, engines live on',
     group: 'worker',
     holdMs: 1000,
-    strike: async ({ workers }) => ({ ...(await killFor(workers[0]!)), ...onceBegun, keepsReplicas: true }),
+    async strike({ workers }) {
+      const worker = workers[0]!
+      return { ...(await killFor(worker)), ...begunOn(worker.name), keepsReplicas: true }
+    },
   },
   {
     name: 'kill -9 a worker and its engines',
@@ -42,7 +45,7 @@ export const kills: Fault[] = [
       const engines = cluster.enginesOf(worker)
       const killed = await killFor(worker)
       for (const pid of engines) process.kill(-pid, 'SIGKILL')
-      return { ...killed, ...onceBegun, keepsReplicas: false }
+      return { ...killed, ...begunOn(worker.name), keepsReplicas: false }
     },
   },
   {
@@ -50,8 +53,9 @@ export const kills: Fault[] = [
     group: 'engine',
     holdMs: 0,
     async strike(cluster) {
-      process.kill(anEngine(cluster, cluster.workers[2]!), 'SIGKILL')
-      return { ...onceBegun, keepsReplicas: false }
+      const worker = cluster.workers[2]!
+      process.kill(anEngine(cluster, worker), 'SIGKILL')
+      return { ...begunOn(worker.name), keepsReplicas: false }
     },
   },
 ]

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { onceBegun, type Fault } from '../fault.ts'
+import { begunOn, type Fault } from '../fault.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import { anEngine } from './kill.ts'
 
@@ -23,7 +23,7 @@ export const machineFaults: Fault[] = [
     },
   },
   {
-    name: 'the disk is full, and the engine dies',
+    name: 'the disk is full, an engine dies',
     group: 'machine',
     holdMs: 6000,
     longMs: 30_000,
@@ -33,21 +33,21 @@ export const machineFaults: Fault[] = [
       const file = join(worker.data, 'filling')
       fill(file)
       process.kill(anEngine(cluster, worker), 'SIGKILL')
-      return { ...onceBegun, keepsReplicas: false, heal: async () => rmSync(file) }
+      return { ...begunOn(worker.name), keepsReplicas: false, heal: async () => rmSync(file) }
     },
   },
-  clock('the clock of the leader', HOUR_MS, (cluster) => cluster.leader()),
-  clock('the clock of the leader', -HOUR_MS, (cluster) => cluster.leader()),
-  clock('the clock of a gateway', HOUR_MS, async ({ gateways }) => gateways[0]!),
-  clock('the clock of a gateway', -HOUR_MS, async ({ gateways }) => gateways[1]!),
-  clock('the clock of a worker', HOUR_MS, async ({ workers }) => workers[1]!),
-  clock('the clock of a worker', -HOUR_MS, async ({ workers }) => workers[2]!),
+  clock('clock of the leader', HOUR_MS, (cluster) => cluster.leader()),
+  clock('clock of the leader', -HOUR_MS, (cluster) => cluster.leader()),
+  clock('clock of a gateway', HOUR_MS, async ({ gateways }) => gateways[0]!),
+  clock('clock of a gateway', -HOUR_MS, async ({ gateways }) => gateways[1]!),
+  clock('clock of a worker', HOUR_MS, async ({ workers }) => workers[1]!),
+  clock('clock of a worker', -HOUR_MS, async ({ workers }) => workers[2]!),
 ]
 
 /** Set in the middle of everything, and later set right. */
 function clock(name: string, ms: number, memberOf: (cluster: Cluster) => Promise<Cluster['frontends'][number]>): Fault {
   return {
-    name: `${name} is ${ms > 0 ? 'an hour ahead' : 'an hour behind'}`,
+    name: `${name} ${ms > 0 ? '+' : '-'}1 h`,
     group: 'machine',
     holdMs: 5000,
     longMs: 30_000,

@@ -1,9 +1,11 @@
-import { onceBegun, type Fault } from '../fault.ts'
+import { begunOn, type Fault } from '../fault.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import type { Direction } from '../harness/relay.ts'
 
 const HOLD_MS = 7000
 const LONG_MS = 60_000
+/** In one direction: there are many of them, and what they do they do at once. */
+const LONG_ONE_WAY_MS = 15_000
 type Link = [from: string, to: string]
 
 const toWorkers = ({ name }: { name: string }, { workers }: Cluster): Link[] =>
@@ -18,7 +20,7 @@ export const partitions: Fault[] = [
   ...both('a worker | frontends', async ({ workers, frontends }) =>
     frontends.map(({ name }): Link => [workers[2]!.name, name]),
   ),
-  ...both('a gateway | a worker', async ({ gateways, workers }) => [[gateways[1]!.name, workers[0]!.name]], true),
+  ...both('a gateway | a worker', async ({ gateways, workers }) => [[gateways[1]!.name, workers[0]!.name]], 'worker-1'),
   // It is alone: nothing reaches it and it reaches nobody.
   partition(
     'a worker | everybody',
@@ -28,33 +30,33 @@ export const partitions: Fault[] = [
       return [...others, [name, 'nats'], ...cluster.frontends.map((frontend): Link => [name, frontend.name])]
     },
     [],
-    true,
+    'worker-2',
   ),
-  partition('the leader | workers', async (cluster) => toWorkers(await cluster.leader(), cluster), [], false),
+  partition('the leader | workers', async (cluster) => toWorkers(await cluster.leader(), cluster), []),
 ]
 
 type Links = (cluster: Cluster) => Promise<Link[]>
 
-function both(name: string, links: Links, isOnTheWay = false): Fault[] {
+function both(name: string, links: Links, node?: string): Fault[] {
   return [
-    partition(name, links, [], isOnTheWay),
-    partition(name.replace('|', '→'), links, ['up'], isOnTheWay),
-    partition(name.replace('|', '←'), links, ['down'], isOnTheWay),
+    partition(name, links, [], node),
+    partition(name.replace('|', '→'), links, ['up'], node),
+    partition(name.replace('|', '←'), links, ['down'], node),
   ]
 }
 
-/** `isOnTheWay`: requests pass there, so those that had begun may break off. */
-function partition(name: string, links: Links, directions: Direction[], isOnTheWay: boolean): Fault {
+/** `node`: requests to it pass there, so those that had begun may break off. */
+function partition(name: string, links: Links, directions: Direction[], node?: string): Fault {
   return {
     name: `cut ${name}`,
     group: 'network',
     holdMs: HOLD_MS,
-    longMs: LONG_MS,
+    longMs: directions.length === 0 ? LONG_MS : LONG_ONE_WAY_MS,
     async strike(cluster) {
       const relays = (await links(cluster)).map(([from, to]) => cluster.links.get(from, to))
       for (const relay of relays) relay.hold(...directions)
       const heal = async (): Promise<void> => relays.forEach((relay) => relay.heal())
-      return { heal, keepsReplicas: !isOnTheWay, ...(isOnTheWay ? onceBegun : {}) }
+      return { heal, keepsReplicas: node === undefined, ...(node === undefined ? {} : begunOn(node)) }
     },
   }
 }
