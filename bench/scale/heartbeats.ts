@@ -11,6 +11,8 @@ import { cpuMs } from './measure.ts'
 /** As many as the leader takes in one transaction. */
 const BATCH = 100
 const BATCHES = 8
+/** Of all that are measured. */
+export const HEARTBEATS_TAKEN = BATCH * BATCHES
 const ENGINES = 9
 
 export interface HeartbeatTimes {

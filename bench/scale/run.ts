@@ -5,22 +5,25 @@ import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openDatabase } from '../../src/store/database.ts'
+import { startPostgresServer } from '../../src/testing/postgres-server.ts'
 import { storeWorld } from '../reconcile/stored-world.ts'
 import { measureSharing, measureTable, type SharingTimes, type TableTimes } from './gateway.ts'
-import { measureHeartbeats, type HeartbeatTimes } from './heartbeats.ts'
+import { HEARTBEATS_TAKEN, measureHeartbeats, type HeartbeatTimes } from './heartbeats.ts'
 import { HEARTBEAT_S, measureLeader, RARE_HEARTBEAT_S, TURN_S, type LeaderTimes } from './leader.ts'
 import { picture } from './picture.ts'
+import { postgresCpuMs } from './postgres-cpu.ts'
 import { scaleWorld } from './scale-world.ts'
 import { trafficOf } from './traffic.ts'
 
 /**
  * How large a cluster may be: worlds of up to 10,000 nodes with ten replicas each, and up to 100 gateways, with the real
  * code of leader and gateway. Processor time, so that others on the machine do not count. `--write` draws the curves into
- * docs/images.
+ * docs/images, `--postgres` measures the leader on a PostgreSQL of its own as well.
  */
 const NODES = [10, 100, 1000, 3000, 10_000]
 const GATEWAYS = [1, 3, 10, 30, 100]
 const BUSY_EACH = 100
+const POSTGRES_NODES = 3000
 
 // So that what is in memory can be told from what is left over.
 setFlagsFromString('--expose-gc')
@@ -39,6 +42,7 @@ const sharing: { gateways: number; times: SharingTimes }[] = []
 const { table } = all.at(-1)!.table
 for (const gateways of GATEWAYS) sharing.push({ gateways, times: await measureSharing(gateways, BUSY_EACH, table) })
 tell()
+if (process.argv.includes('--postgres')) await tellPostgres()
 if (process.argv.includes('--write')) draw()
 
 async function measureAt(nodes: number): Promise<Measured> {
@@ -88,6 +92,26 @@ function tell(): void {
     const messages = heartbeats.messagesPerS + deltas.messagesPerS + loads.messagesPerS
     const megabytes = [loads, deltas, heartbeats].map(({ bytesPerS }) => bytesPerS / 1e6)
     row([gateways, times.reportsPerS, times.bytes, times.perSecondMs, messages, ...megabytes])
+  }
+}
+
+/** The same work of the leader, and that of the server beside it. */
+async function tellPostgres(): Promise<void> {
+  console.log('\nOn PostgreSQL: milliseconds of the leader, and of the server for each heartbeat\n')
+  row(['nodes', 'heartbeat', 'server', 'turn: idle', 'one event', 'heard 5 s', 'whole'])
+  const server = await startPostgresServer()
+  const db = await openDatabase({ url: server.url })
+  try {
+    const world = scaleWorld(POSTGRES_NODES)
+    await storeWorld(db, world)
+    const before = postgresCpuMs(server.url)
+    const { readMs, takeMs } = await measureHeartbeats(db, world)
+    const serverMs = (postgresCpuMs(server.url) - before) / HEARTBEATS_TAKEN
+    const { idleMs, eventMs, heardMs, wholeMs } = await measureLeader(db)
+    row([POSTGRES_NODES, readMs + takeMs, serverMs, idleMs, eventMs, heardMs, wholeMs])
+  } finally {
+    await db.close()
+    await server.stop()
   }
 }
 

@@ -184,6 +184,12 @@ test('rows that were read again and say the same change nothing; one that differ
 })
 
 describe('which nodes were heard', () => {
+  test('goes by how often they are heard in this cluster', () => {
+    const world = aStoredWorld({ nowMs: 100_000, node: { lastHeartbeatMs: 60_000 } })
+    expect(new RoutingFeed('secret', 45_000).update(world, []).heard).toEqual(['n1'])
+    expect(new RoutingFeed('secret', 39_999).update(world, []).heard).toEqual([])
+  })
+
   test('is told every ten seconds, also after the clock was set back', () => {
     const feed = new RoutingFeed('secret')
     const heardAt = (nowMs: number) =>

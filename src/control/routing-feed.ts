@@ -11,7 +11,7 @@ import type { StoredWorld } from '../store/world.ts'
 import { dataKeyOf } from './data-key.ts'
 import { modelState } from './model-state.ts'
 
-/** A node that was heard this recently needs no probe: three heartbeats, as for its liveness. */
+/** A node that was heard this recently needs no probe: three heartbeats, as for its liveness, if nobody says otherwise. */
 const HEARD_WITHIN_MS = 15_000
 /** Free VRAM changes with every heartbeat; in steps of this much it hardly ever changes the table. */
 const VRAM_STEP = 2 ** 30
@@ -24,6 +24,7 @@ const MOST_ROUTES = 2000
 export class RoutingFeed {
   readonly #feed = randomUUID()
   readonly #clusterSecret: string
+  readonly #heardWithinMs: number
   #version = 0
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
@@ -33,8 +34,9 @@ export class RoutingFeed {
   #heardToldMs = Number.NEGATIVE_INFINITY
   readonly #filled = Promise.withResolvers<void>()
 
-  constructor(clusterSecret: string) {
+  constructor(clusterSecret: string, heardWithinMs = HEARD_WITHIN_MS) {
     this.#clusterSecret = clusterSecret
+    this.#heardWithinMs = heardWithinMs
   }
 
   /** There is a world to tell of. A leader that has not taken a turn yet would tell gateways that there is nothing at all. */
@@ -119,7 +121,7 @@ export class RoutingFeed {
     // A clock that was set back must not silence us.
     if (sinceMs >= 0 && sinceMs < HEARD_EVERY_MS) return []
     this.#heardToldMs = world.nowMs
-    return heardNodes(world)
+    return heardNodes(world, this.#heardWithinMs)
   }
 }
 
@@ -152,9 +154,9 @@ function modelsOf(world: StoredWorld, routes: Iterable<RouteMessage>): RoutedMod
   }))
 }
 
-function heardNodes({ nowMs, nodes }: StoredWorld): string[] {
+function heardNodes({ nowMs, nodes }: StoredWorld, withinMs: number): string[] {
   return nodes.flatMap(({ id, lastHeartbeatMs }) =>
-    lastHeartbeatMs !== null && nowMs - lastHeartbeatMs <= HEARD_WITHIN_MS ? [id] : [],
+    lastHeartbeatMs !== null && nowMs - lastHeartbeatMs <= withinMs ? [id] : [],
   )
 }
 

@@ -120,7 +120,7 @@ export function startControl({
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    const feed = new RoutingFeed(clusterSecret)
+    const feed = new RoutingFeed(clusterSecret, liveness.unreachableAfterMs)
     return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map() }
   }
 

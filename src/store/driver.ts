@@ -33,5 +33,8 @@ export interface Driver {
 /** Reads of one statement and transactions are both cut off after this long, so that nobody waits for ever. */
 export const LIMIT_MS = 30_000
 
-/** Of one answer. Ask for more in pages: an answer is held in memory as a whole. */
-export const MAX_ROWS = 100_000
+/**
+ * Of one answer. Ask for more in pages: an answer is held in memory as a whole. A turn reads all replicas in one, so this is
+ * also how many a cluster may have: twice what we measure.
+ */
+export const MAX_ROWS = 200_000
