@@ -74,6 +74,15 @@ export function describeStatements(create: CreateStore): void {
       expect(await db.query('select amount from things order by id')).toEqual(amounts.map((amount) => ({ amount })))
     })
 
+    test('what a statement is refused once does not cling to it', async () => {
+      const insert = 'insert into things (id, amount) values ($1, $2)'
+      expect(await failureOf(write(insert, ['a', 13]))).toBeInstanceOf(ConstraintError)
+      await write(insert, ['a', 12])
+      expect(await failureOf(write(insert, ['a', 12]))).toMatchObject({ constraint: 'unique' })
+      await write(insert, ['b', 12])
+      expect(await db.query('select id from things order by id')).toEqual([{ id: 'a' }, { id: 'b' }])
+    })
+
     test('a whole number that is not a safe integer is refused, going in and coming out', async () => {
       await expect(write('insert into things (id, amount) values ($1, $2)', ['a', 2 ** 53])).rejects.toThrow(
         /too large/,

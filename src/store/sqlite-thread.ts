@@ -43,9 +43,15 @@ class Connection {
       named[`$${index + 1}`] = Number.isInteger(value) ? BigInt(value as number) : value
     }
     const rows: unknown[] = []
-    for (const row of statement.iterate(named)) {
-      if (rows.length === maxRows) throw new Error(`the answer has more than ${maxRows} rows`)
-      rows.push(row)
+    try {
+      for (const row of statement.iterate(named)) {
+        if (rows.length === maxRows) throw new Error(`the answer has more than ${maxRows} rows`)
+        rows.push(row)
+      }
+    } catch (error) {
+      // Node would throw the same failure again at its next use, whatever that asks for.
+      this.#statements.delete(text)
+      throw error
     }
     return rows
   }
