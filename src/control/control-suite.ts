@@ -13,7 +13,7 @@ import { findAnswering } from './probe-nodes.ts'
 
 export type OpenStore = () => Promise<{ db: Database; drop: () => Promise<void> }>
 
-/** A scene on a fresh store for each test. */
+/** A scene for each test, on a store with nothing in it. */
 export function sceneOn(
   openStore: OpenStore,
   options: Parameters<typeof ControlScene.start>[1] = {},
@@ -27,7 +27,6 @@ export function sceneOn(
   })
   afterEach(async () => {
     await scene.end()
-    await scene.db.close()
     await drop()
   })
   return () => scene

@@ -2,10 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../store/database.ts'
+import { emptiedStore } from '../testing/emptied-store.ts'
 import { describeEverything } from './every-suite.ts'
 
-describeEverything('SQLite', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
-  const db = await openDatabase({ file: join(folder, 'flotilla.db') })
-  return { db, drop: async () => rmSync(folder, { recursive: true, force: true }) }
-})
+describeEverything(
+  'SQLite',
+  emptiedStore(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-control-'))
+    const db = await openDatabase({ file: join(folder, 'flotilla.db') })
+    return { db, drop: async () => rmSync(folder, { recursive: true, force: true }) }
+  }),
+)

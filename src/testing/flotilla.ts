@@ -179,7 +179,13 @@ function start(args: string[], env: Record<string, string>, program = main): Pro
     // A process group of its own, as a shell gives it, so that Ctrl-C can be sent as a terminal does.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: tempFolder(), ...env },
+    // As ./flotilla and npm start do, so that not every process compiles all of it again.
+    env: {
+      PATH: process.env['PATH'],
+      HOME: tempFolder(),
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...env,
+    },
   })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
