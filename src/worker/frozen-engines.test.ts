@@ -85,6 +85,6 @@ test('a replica that is abandoned has failed and says why, its engine is gone, s
   await replica.abandon('It stands still.')
   expect([worker.stateOf(spec.id), worker.pids()]).toEqual(['failed', []])
   expect(replica.error).toContain('It stands still.')
-  await expect(running.text()).rejects.toThrow()
+  await expect(running.text()).rejects.toThrow('terminated')
   expect(replica.inFlight).toBe(0)
 })

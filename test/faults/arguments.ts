@@ -73,7 +73,7 @@ export function helpText(faults: readonly Fault[]): string {
     '',
     '  --rounds <n>     how often each fault happens (default 1)',
     '  --only <text>    only faults with this in their name; may be given again',
-    '  --long           outages, partitions and freezes of up to 60 s',
+    '  --long           outages of 60 s, longer partitions and freezes',
     '  --write          write the results to docs/reference/faults.md',
     '  --help           this text',
     '',

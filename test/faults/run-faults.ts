@@ -35,7 +35,8 @@ export async function runFaults(
   { isLong = false, looksForLeaks = true }: { isLong?: boolean; looksForLeaks?: boolean } = {},
 ): Promise<Outcome[]> {
   const before = await replicaIds(cluster)
-  const first = load.entries.length
+  // What is known of earlier ones is in their outcomes; a run of days must not keep every request.
+  load.forget()
   const struck = await Promise.all(faults.map((fault) => fault.strike(cluster)))
   const heldMs = Math.max(...faults.map(({ holdMs, longMs = holdMs }) => (isLong ? longMs : holdMs)))
   await pause(heldMs)
@@ -45,7 +46,7 @@ export async function runFaults(
   await load.settled(healedMs)
   const problems = wrong.map((what) => `not as before after ${CONVERGE_WITHIN_MS / 1000} s: ${what}`)
   if (looksForLeaks) problems.push(...(await lookForLeaks(cluster, load)))
-  const entries = load.entries.slice(first).filter(({ kind }) => kind !== 'unconnected')
+  const entries = load.entries.filter(({ kind }) => kind !== 'unconnected')
   const after = await replicaIds(cluster)
   if (struck.every(({ keepsReplicas }) => keepsReplicas) && before.join() !== after.join()) {
     problems.push(`replicas are not those of before: ${before.length} then, ${after.length} now`)

@@ -72,6 +72,11 @@ export class Load {
     this.#resumed.resolve()
   }
 
+  /** What has ended so far does not count any more. */
+  forget(): void {
+    this.entries.length = 0
+  }
+
   /** No new requests, ever. */
   stop(): void {
     this.#isOver = true

@@ -76,7 +76,7 @@ export async function replicaIds({ ground }: Cluster): Promise<string[]> {
 
 /**
  * What was left behind, when nobody asks for anything: engines without a row and rows without an engine, ports that
- * somebody listens on besides them, requests that count as running, demands, leases.
+ * somebody listens on besides them, requests that count as running, demands that have run out, leases.
  */
 export async function leaks(cluster: Cluster): Promise<string[]> {
   const { ground } = cluster
@@ -93,7 +93,10 @@ export async function leaks(cluster: Cluster): Promise<string[]> {
     const isSo = running === wanted && ports === wanted && noted === wanted
     return isSo ? [] : [`${worker.name}: ${wanted} rows, ${running} engines, ${noted} noted, ${ports} ports`]
   })
-  const [demands] = await ground.rows<{ count: string }>('select count(*) as count from demands')
+  // One that has run out is deleted by the next turn, and until then nobody minds it.
+  const [demands] = await ground.rows<{ count: string }>(
+    'select count(*) as count from demands where wanted_until < now_ms()',
+  )
   const [leases] = await ground.rows<{ count: string }>('select count(*) as count from leases')
   const leftover = [
     ...(Number(demands!.count) === 0 ? [] : [`${demands!.count} demands`]),

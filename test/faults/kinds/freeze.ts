@@ -3,7 +3,7 @@ import type { Member } from '../harness/member.ts'
 import { anEngine } from './kill.ts'
 
 const HOLD_MS = 8000
-const LONG_MS = 60_000
+const LONG_MS = 30_000
 
 /** SIGSTOP, and SIGCONT later: whoever it was goes on with what it knew, as after a long pause of a virtual machine. */
 export const freezes: Fault[] = [

@@ -13,7 +13,7 @@ export const machineFaults: Fault[] = [
     name: 'the disk of a worker is full',
     group: 'machine',
     holdMs: 6000,
-    longMs: 30_000,
+    longMs: 15_000,
     async strike(cluster) {
       const worker = cluster.smallDisk
       if (!worker) return { keepsReplicas: true, leftOut: 'no small disk can be mounted here' }
@@ -26,7 +26,7 @@ export const machineFaults: Fault[] = [
     name: 'the disk is full, an engine dies',
     group: 'machine',
     holdMs: 6000,
-    longMs: 30_000,
+    longMs: 15_000,
     async strike(cluster) {
       const worker = cluster.smallDisk
       if (!worker) return { keepsReplicas: true, leftOut: 'no small disk can be mounted here' }
@@ -50,7 +50,7 @@ function clock(name: string, ms: number, memberOf: (cluster: Cluster) => Promise
     name: `${name} ${ms > 0 ? '+' : '-'}1 h`,
     group: 'machine',
     holdMs: 5000,
-    longMs: 30_000,
+    longMs: 15_000,
     async strike(cluster) {
       const member = await memberOf(cluster)
       member.shiftClock(ms)

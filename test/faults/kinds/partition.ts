@@ -3,9 +3,8 @@ import type { Cluster } from '../harness/cluster.ts'
 import type { Direction } from '../harness/relay.ts'
 
 const HOLD_MS = 7000
-const LONG_MS = 60_000
-/** In one direction: there are many of them, and what they do they do at once. */
-const LONG_ONE_WAY_MS = 15_000
+/** Longer than it takes until a leader loses its lease and a node counts as lost. */
+const LONG_MS = 20_000
 type Link = [from: string, to: string]
 
 const toWorkers = ({ name }: { name: string }, { workers }: Cluster): Link[] =>
@@ -51,7 +50,7 @@ function partition(name: string, links: Links, directions: Direction[], node?: s
     name: `cut ${name}`,
     group: 'network',
     holdMs: HOLD_MS,
-    longMs: directions.length === 0 ? LONG_MS : LONG_ONE_WAY_MS,
+    longMs: LONG_MS,
     async strike(cluster) {
       const relays = (await links(cluster)).map(([from, to]) => cluster.links.get(from, to))
       for (const relay of relays) relay.hold(...directions)
