@@ -17,7 +17,7 @@ export const engineKinds = {
   /** Takes its share of a device at once. */
   greedy: { memory: 'preallocated', uses: { device: 'gpu', share: { option: 'share', default: 0.6 } } },
 } as const satisfies Record<string, EngineKind>
-type EngineName = keyof typeof engineKinds
+export type EngineName = keyof typeof engineKinds
 
 const SIZES = [GIB, 4 * GIB, 7 * GIB, 12 * GIB, 20 * GIB, 20 * GIB]
 const RAM = GIB / 2

@@ -23,9 +23,9 @@ import type { KeptWorld } from './kept-world.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
-import { findAnswering } from './probe-nodes.ts'
+import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
-import { reconcileOnce, type Hearing, type TurnOutcome } from './turn.ts'
+import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 export interface ControlDeps {
@@ -45,6 +45,8 @@ export interface ControlDeps {
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string
   hub: Hub
+  /** For who brings parts of its own, as the simulator does; else the real ones. */
+  parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: (clusterSecret: string) => RoutingFeed }
 }
 
 export interface Control {
@@ -90,6 +92,7 @@ export function startControl({
   placement: policy,
   modelsFolder,
   hub,
+  parts: { decide, probe, newFeed = (secret: string) => new RoutingFeed(secret) } = {},
 }: ControlDeps): Control {
   const events = controlEvents(log)
   const onChange = (): void => {
@@ -120,7 +123,7 @@ export function startControl({
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    const feed = new RoutingFeed(clusterSecret)
+    const feed = newFeed(clusterSecret)
     return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map() }
   }
 
@@ -131,7 +134,7 @@ export function startControl({
     const { lease } = now
     const hearing = bus.isConnected() ? now.hearing : undefined
     const wasFrozen = now.after && now.after.plan.frozen.length > 0
-    const answering = await findAnswering(db, liveness, clusterSecret)
+    const answering = await findAnswering(db, liveness, clusterSecret, probe)
     // Whatever goes wrong from here on, the next turn reads everything.
     const kept = now.kept
     now.kept = undefined
@@ -146,6 +149,7 @@ export function startControl({
       kept,
       ownTouched: () => own.touched(),
       loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
+      ...(decide && { decide }),
     })
     const { world, keys, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined

@@ -1,7 +1,7 @@
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
-import { forward, type Forwarded, type Forwarder, type Upstream } from '../platform/proxy.ts'
+import type { Forwarded, Forwarder, Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
 import type { Contact } from './liveness.ts'
@@ -54,7 +54,7 @@ export class Attempt implements Upstream, Forwarder {
     const isBegun = response.headersSent
     this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
     this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.#route) : id)
-    forward(request, response, this, this, body)
+    this.#deps.forward(request, response, this, this, body)
   }
 
   isRefusal({ headers, statusCode }: Parameters<NonNullable<Upstream['isRefusal']>>[0]): boolean {

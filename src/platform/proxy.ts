@@ -48,6 +48,8 @@ export interface Forwarder {
   onForwarded(result: Forwarded): void
 }
 
+export type Forward = typeof forward
+
 /**
  * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the
  * request is streamed. The client's disconnect cancels the upstream request. Who asked is told what became of it without a
