@@ -22,6 +22,7 @@ import type { Trace } from './trace.ts'
 
 export interface Settings {
   heartbeatPeriodMs: number
+  pace: { turnPeriodMs: number; leaseTtlMs: number }
   liveness: LivenessLimits
   policy: PlacePolicy
 }
@@ -29,6 +30,7 @@ export interface Settings {
 export interface ClusterDeps {
   seed: number
   nodes: number
+  hours: number
   queue: EventQueue
   trace: Trace
   hooks: Hooks
@@ -41,7 +43,12 @@ export interface Watcher {
   onServed?: (engine: SimEngine, request: HttpRequest) => void
 }
 
-const HEARTBEAT_PERIODS_MS = [10_000, 15_000, 20_000, 30_000]
+/** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
+const PACES = {
+  quick: { heartbeats: [5000, 10_000, 15_000], control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 } },
+  slow: { heartbeats: [20_000, 30_000], control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 } },
+}
+const MOST_QUICK_NODE_HOURS = 100
 const MISSED_HEARTBEATS = 3
 const OFFLINE_AFTER_MS = 60_000
 export const TIERS = ['fast', 'slow'] as const
@@ -72,15 +79,17 @@ export class Cluster {
   readonly #gatewayDisks = new Map<string, GatewayDisk>()
   readonly #byAddress = new Map<string, Machine>()
 
-  constructor({ seed, nodes, queue, trace, hooks }: ClusterDeps) {
+  constructor({ seed, nodes, hours, queue, trace, hooks }: ClusterDeps) {
     this.queue = queue
     this.trace = trace
     this.hooks = hooks
     this.random = streamOf(seed, 'cluster')
     const { random } = this
-    const heartbeatPeriodMs = random.oneOf(HEARTBEAT_PERIODS_MS)!
+    const pace = nodes * hours > MOST_QUICK_NODE_HOURS ? PACES.slow : PACES.quick
+    const heartbeatPeriodMs = random.oneOf(pace.heartbeats)!
     this.settings = {
       heartbeatPeriodMs,
+      pace: pace.control,
       liveness: {
         unreachableAfterMs: MISSED_HEARTBEATS * heartbeatPeriodMs,
         offlineAfterMs: Math.max(OFFLINE_AFTER_MS, (MISSED_HEARTBEATS + 2) * heartbeatPeriodMs),

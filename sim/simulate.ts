@@ -49,14 +49,14 @@ export interface Outcome {
 
 /** One run: a cluster with faults for a while, then a quiet time, and the checks all along. One at a time in a thread. */
 export async function simulate(scenario: Scenario): Promise<Outcome> {
-  const { seed, nodes } = scenario
+  const { seed, nodes, hours } = scenario
   const hooks = scenario.hooks ?? (scenario.bug === undefined ? {} : hooksOf(scenario.bug))
   const queue = new EventQueue()
   const startMs = queue.nowMs
   const trace = new Trace(() => queue.nowMs - startMs, scenario.onLine)
   const restore = ownTimeAndChance(queue, streamOf(seed, 'product'))
   try {
-    const cluster = new Cluster({ seed, nodes, queue, trace, hooks })
+    const cluster = new Cluster({ seed, nodes, hours, queue, trace, hooks })
     const run = new Run(cluster, scenario)
     const problem = await run.play()
     trace.add('end', JSON.stringify(cluster.counts))

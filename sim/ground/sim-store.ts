@@ -49,7 +49,7 @@ export class SimStore {
     this.#random = random
     this.#hooks = hooks
     this.#db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
-    this.#db.function('now_ms', { deterministic: false }, () => BigInt(queue.nowMs))
+    this.#db.function('now_ms', { deterministic: false }, () => queue.nowMs)
     for (const { text } of loadedMigrations()) this.#db.exec(text)
     this.mirror = new StoreMirror(this.#db, queue)
   }
@@ -76,11 +76,7 @@ export class SimStore {
   run(text: string, params: readonly Value[]): Row[] {
     const { statement, order } = this.#prepare(text)
     if (order.length === 0 && params.length === 0) return statement.all() as Row[]
-    const values = order.map((index) => {
-      const value = params[index]!
-      return Number.isInteger(value) ? BigInt(value as number) : value
-    })
-    return statement.all(...values) as Row[]
+    return statement.all(...order.map((index) => params[index]!)) as Row[]
   }
 
   query(process: SimProcess, text: string, params: readonly Value[]): Promise<Row[]> {
@@ -117,7 +113,7 @@ export class SimStore {
     const { weather } = this
     this.assertClosed()
     this.#open = process.name
-    this.run('begin', [])
+    this.#db.exec('begin')
     const statements: Statement[] = []
     let failure: Error | undefined
     const tx: Sql = {
@@ -142,7 +138,7 @@ export class SimStore {
         return 'conflict'
       }
       this.#hooks.beforeCommit?.((text, params = []) => this.run(text, params), statements, process)
-      this.run('commit', [])
+      this.#db.exec('commit')
       this.mirror.committed(process, statements)
       return { value }
     } catch (error) {
@@ -154,12 +150,11 @@ export class SimStore {
   }
 
   #rollback(): void {
-    this.run('rollback', [])
+    this.#db.exec('rollback')
     this.mirror.rolledBack()
   }
 
   #statement(process: SimProcess, given: Statement): Row[] {
-    checkStatement(given.text, given.params)
     const statement = this.#hooks.statement ? this.#hooks.statement(given, process) : given
     if (!statement) return []
     try {
@@ -194,6 +189,7 @@ export class SimStore {
   #prepare(text: string): Prepared {
     const known = this.#statements.get(text)
     if (known) return known
+    checkStatement(text, [])
     const order: number[] = []
     const plain = text.replaceAll(/'[^']*'|--[^\n]*|\$(\d+)/g, (match, digits: string | undefined) => {
       if (digits === undefined) return match

@@ -19,7 +19,9 @@ export const inFlightLeaked: PlantedBug = {
         if (role !== 'gateway') return real
         const reports = new Map<string, GatewayLoadMessage['counts']>()
         heard.set(name, reports)
-        real.subscribe('gatewayLoad', ({ gateway, counts }) => reports.set(gateway, counts))
+        real.subscribe('gatewayLoad', ({ gateway, counts }) => {
+          if (!gateway.startsWith(`${name}/`)) reports.set(gateway, counts)
+        })
         return real
       },
       table(table, { name }) {

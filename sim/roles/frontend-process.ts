@@ -50,6 +50,7 @@ export class FrontendProcess {
       liveness: settings.liveness,
       events: { wake: () => {} },
       placement: settings.policy,
+      pace: settings.pace,
       modelsFolder: '/nowhere',
       hub: {} as never,
       parts: {

@@ -128,14 +128,21 @@ async function takeLoad(
   for (const replica of rows) {
     const report = reported.get(replica.id)
     const now = report?.generation === replica.generation ? loadOf(replica, report, row!.now) : unmentioned(replica)
-    const { inFlight, progress, lastExit, measured, lastUsedMs } = replica
-    if (canonicalJson(now) !== canonicalJson({ inFlight, progress, lastExit, measured, lastUsedMs })) {
-      await recordLoad(tx, replica.id, now)
-    }
-    isMeasured ||= now.measured !== null && canonicalJson(now.measured) !== canonicalJson(measured)
+    if (!isSameLoad(now, replica)) await recordLoad(tx, replica.id, now)
+    isMeasured ||= now.measured !== null && !isSame(now.measured, replica.measured)
     taken.push({ ...replica, ...now })
   }
   return { rows: taken, isMeasured }
+}
+
+function isSameLoad(a: ReportedLoad, b: ReportedLoad): boolean {
+  if (a.inFlight !== b.inFlight || a.lastUsedMs !== b.lastUsedMs) return false
+  return isSame(a.measured, b.measured) && isSame(a.progress, b.progress) && isSame(a.lastExit, b.lastExit)
+}
+
+/** Of nearly all that there is to compare, both are null. */
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (a !== null && b !== null && canonicalJson(a) === canonicalJson(b))
 }
 
 function loadOf(replica: StoredReplica, report: ReportedReplicaMessage, nowMs: number): ReportedLoad {

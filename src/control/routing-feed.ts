@@ -17,11 +17,15 @@ const HEARD_WITHIN_MS = 15_000
 const VRAM_STEP = 2 ** 30
 /** In one message, of which a bus takes 1 MiB: a route has about 330 bytes. */
 const MOST_ROUTES = 2000
+/** Of nodes, remembered. */
+const MOST_KEYS = 20_000
 
 /** The routing table as the leader tells it to the gateways: a snapshot for who asks, deltas for who has one. */
 export class RoutingFeed {
   readonly #feed = randomUUID()
   readonly #clusterSecret: string
+  /** Of nodes that have a route: to make one takes longer than all the rest of a route. */
+  #dataKeys = new Map<string, string>()
   #version = 0
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
@@ -78,9 +82,18 @@ export class RoutingFeed {
       node_id: route.nodeId,
       node_name: route.nodeName,
       address: route.address,
-      data_key: dataKeyOf(this.#clusterSecret, route.nodeId),
+      data_key: this.#dataKeyOf(route.nodeId),
       available_vram: inSteps(route.availableVram),
     }))
+  }
+
+  #dataKeyOf(nodeId: string): string {
+    const known = this.#dataKeys.get(nodeId)
+    if (known !== undefined) return known
+    if (this.#dataKeys.size >= MOST_KEYS) this.#dataKeys.clear()
+    const key = dataKeyOf(this.#clusterSecret, nodeId)
+    this.#dataKeys.set(nodeId, key)
+    return key
   }
 }
 

@@ -45,6 +45,8 @@ export interface ControlDeps {
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string
   hub: Hub
+  /** How often to look when nothing wakes it; a turn renews the lease. */
+  pace?: { turnPeriodMs: number; leaseTtlMs: number }
   /** For who brings parts of its own, as the simulator does; else the real ones. */
   parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: (clusterSecret: string) => RoutingFeed }
 }
@@ -60,9 +62,8 @@ export interface Control {
   dispose(): Promise<void>
 }
 
-/** A turn renews the lease; three may fail before another frontend may lead. */
-const TURN_PERIOD_MS = 3000
-const LEASE_TTL_MS = 10_000
+/** Three turns may fail before another frontend may lead. */
+const PACE = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
 /** Events are for people: what nobody looked up within a month is not looked up. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
 const PRUNE_PERIOD_MS = 5 * 60_000
@@ -92,6 +93,7 @@ export function startControl({
   placement: policy,
   modelsFolder,
   hub,
+  pace: { turnPeriodMs, leaseTtlMs } = PACE,
   parts: { decide, probe, newFeed = (secret: string) => new RoutingFeed(secret) } = {},
 }: ControlDeps): Control {
   const events = controlEvents(log)
@@ -111,7 +113,7 @@ export function startControl({
   let cancelSuccession = (): void => {}
 
   const lead = async (): Promise<Leading | undefined> => {
-    const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: LEASE_TTL_MS })
+    const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: leaseTtlMs })
     if (!('epoch' in answer)) {
       if (leaderSeen !== answer.heldBy) events.following(answer.heldBy)
       leaderSeen = answer.heldBy
@@ -218,7 +220,7 @@ export function startControl({
     random: Math.random,
     onChange: () => loop.wake(),
   })
-  const loop = startLoop({ periodMs: TURN_PERIOD_MS, turn, clock, onError })
+  const loop = startLoop({ periodMs: turnPeriodMs, turn, clock, onError })
 
   const take = async (batch: HeartbeatFrom[]): Promise<void> => {
     if (!leading) return

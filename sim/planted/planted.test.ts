@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest'
+import { simulate } from '../simulate.ts'
+import { hunt } from './hunt.ts'
+import { plantedBugs } from './planted.ts'
+
+/** Far from where the numbers were measured. */
+const FIRST_SEED = 777_001
+
+describe.each(plantedBugs)('$name', (bug) => {
+  const { caughtBy, withinSeeds, scene } = bug
+  test(`is caught by the check of ${caughtBy} within ${withinSeeds} seeds, and the same seeds are fine without it`, async () => {
+    const { isCaught, seeds, others } = await hunt(bug, { first: FIRST_SEED, most: withinSeeds }, simulate)
+    expect({ isCaught, others }).toMatchObject({ isCaught: true })
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed += 1) {
+      expect((await simulate({ ...scene, seed })).violation).toBeUndefined()
+    }
+  })
+})
+
+test('a name that there is not is refused', async () => {
+  await expect(simulate({ seed: 1, nodes: 1, models: 1, hours: 0.01, bug: 'no-such-bug' })).rejects.toThrow(
+    'there is no planted bug "no-such-bug"',
+  )
+})
