@@ -7,6 +7,7 @@ import { BusExchange } from './ground/bus-exchange.ts'
 import { Network } from './ground/network.ts'
 import { SimStore } from './ground/sim-store.ts'
 import { drawHardware } from './hardware.ts'
+import { Health } from './health.ts'
 import type { Hooks } from './hooks.ts'
 import type { EngineChances, SimEngine } from './machine/engine.ts'
 import { Machine } from './machine/machine.ts'
@@ -67,6 +68,7 @@ export class Cluster {
   readonly store: SimStore
   readonly chances: EngineChances
   readonly counts: Counts = noCounts()
+  readonly health: Health
   readonly frontends: WorkerCalls
   readonly dataPath: DataPath
   readonly machines: readonly Machine[]
@@ -97,6 +99,7 @@ export class Cluster {
       policy: random.oneOf(['spread', 'pack'] as const)!,
     }
     this.chances = { failure: random.oneOf([0, 0.1, 0.5])!, meanLifeMs: 6 * 3_600_000, mostLoadMs: 15_000, isHonest: false }
+    this.health = new Health(queue)
     this.network = new Network(queue, streamOf(seed, 'network'))
     this.exchange = new BusExchange(queue, this.network)
     this.store = new SimStore(queue, this.network, streamOf(seed, 'store'), hooks)

@@ -103,7 +103,6 @@ function explainedLines(asked: Arguments, first: Outcome, explained: Explained):
     ...(lines.some((line) => line.includes(' fault #')) ? ['  > marks those that the message names.'] : []),
     '',
     ...transcript(lines, outcome.violation!, asked.lines),
-    ...wrap(outcome.violation!.message),
     '',
     ...(isShorter ? ['Repeat the shortest run with:', ...command(commandLine(short, scenario.seed)), ''] : []),
   ]

@@ -41,7 +41,7 @@ test('a violation names seed and commit, tells what happened in the shortest run
   )
   expect(stdout).toMatch(/ {2}1 of 60 faults, 1 of 40 nodes, 1 of 6 models, 1 of 3 h \(\d+ tries\)\n/)
   expect(stdout).toMatch(
-    /\nWhat happened:\n(.*\n)*> 01:00:00\.000 fault #60 drain: n3 is drained\n {2}01:00:00\.000 here the check fails\n/,
+    /\nWhat happened:\n(.*\n)*> 01:00:00\.000 fault #60 drain: n3 is drained\n {2}01:00:00\.000 here the check fails:\n {21}two rows of m1#0 on n3\n/,
   )
   expect(stdout).toContain(
     [

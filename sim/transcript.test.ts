@@ -19,7 +19,8 @@ test('shows every fault, what was said of those in the message, and the end', ()
     '  00:00:03.019 g1    r39 on n9 cannot be reached',
     '  00:00:04.000 f2    leads from now on',
     '> 00:00:05.000 n4    starts r7',
-    '  00:00:05.001 here the check fails',
+    '  00:00:05.001 here the check fails:',
+    '                     two rows of m2#0 on n4',
   ])
 })
 
@@ -39,7 +40,8 @@ test('r1 is not r12', () => {
   expect(transcript(lines, aViolation('r1 is ready without a process', 3), 2)).toEqual([
     '                     (9 lines left out)',
     '  00:00:00.002 n9    nothing 8',
-    '  00:00:00.003 here the check fails',
+    '  00:00:00.003 here the check fails:',
+    '                     r1 is ready without a process',
   ])
 })
 
@@ -51,7 +53,8 @@ test('what is said again and again is said once', () => {
   expect(transcript(lines, aViolation('nothing', 0), 10)).toEqual([
     '  00:00:00.000 g1    no replica of m1 (and 8 times more)',
     '  00:00:00.009 g2    no replica of m1',
-    '  here it fails',
+    '  here it fails:',
+    '                     nothing',
   ])
 })
 
@@ -64,7 +67,30 @@ test('no more faults than lines asked for, the last ones', () => {
     '                     (96 lines left out)',
     '  00:00:00.097 fault #97 drain: n97 is drained',
   ])
-  expect(shown).toHaveLength(6)
+  expect(shown).toHaveLength(7)
+})
+
+test('ids are the names of machines, or short; what the log adds is told in words', () => {
+  const [node, replica] = ['ed18709c-5554-4714-8d70-41df506507c4', '12fb4520-5e0b-4caf-85ed-ef9dfb5c29c1']
+  const lines = aHistory((say) => {
+    say(1, 'f1', `n3 joined with the token "default" {"actor":"node n3","action":"node.registered","node":"${node}"}`)
+    say(
+      2,
+      'f1',
+      `replica failed {"replica":"m3#0","node":"${node}","id":"${replica}","error":"code 1","exit":null,"data":{}}`,
+    )
+    say(3, 'user', 'rule {"model_name":"m2","node_selector":{"tier":"fast"},"min_replicas":1,"spread_all":false}')
+    say(4, 'f1', 'it is { open')
+  })
+  expect(transcript(lines, aViolation(`${replica} of ${node} is there twice`, 9), 10)).toEqual([
+    '> 00:00:00.001 f1    n3 joined with the token "default" (node n3)',
+    '> 00:00:00.002 f1    replica failed (replica m3#0, node n3, id r1, error code 1)',
+    '  00:00:00.003 user  rule (model name m2, node selector {tier:fast}, min',
+    '                     replicas 1)',
+    '  00:00:00.004 f1    it is { open',
+    '  00:00:00.009 here the check fails:',
+    '                     r1 of n3 is there twice',
+  ])
 })
 
 test('a trace says the same for the same, and the last lines are the last', () => {

@@ -1,6 +1,7 @@
 import { wrapWords } from './arguments-help.ts'
 import type { Violation } from './simulate.ts'
 import { clockText } from './trace.ts'
+import { nameIds } from './transcript-names.ts'
 
 const COLUMNS = 78
 /** In every line of a trace: the time, then the name of who did it, then what. */
@@ -12,8 +13,9 @@ const TEXT_COLUMN = '00:00:00.000 fault '.length
  * whom the message names (marked with >), and the very last lines. What is left out is counted.
  */
 export function transcript(all: readonly string[], { message, atMs }: Violation, most: number): string[] {
-  const names = namesIn(message)
-  const lines = withoutRepeats(all)
+  const named = nameIds(all)
+  const lines = withoutRepeats(all.map(named))
+  const names = namesIn(named(message))
   const chosen = choose(lines, names, most)
   const shown: string[] = []
   let next = 0
@@ -23,7 +25,11 @@ export function transcript(all: readonly string[], { message, atMs }: Violation,
     next = index + 1
   }
   // The simulator itself may have failed, at a time that nobody knows.
-  return [...shown, atMs > 0 ? `  ${clockText(atMs)} here the check fails` : '  here it fails']
+  const end = atMs > 0 ? `  ${clockText(atMs)} here the check fails:` : '  here it fails:'
+  const told = named(message)
+    .split('\n')
+    .flatMap((line) => wrapWords(line.trim(), COLUMNS - 2 - TEXT_COLUMN))
+  return [...shown, end, ...told.map((line) => `  ${' '.repeat(TEXT_COLUMN)}${line}`)]
 }
 
 /** What the names in a transcript mean. */

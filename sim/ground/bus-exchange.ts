@@ -3,6 +3,7 @@ import { NobodyListensError, type Bus, type RequestOptions, type Responder } fro
 import { AppError, toAppError } from '../../src/platform/errors.ts'
 import type { EventQueue } from '../event-queue.ts'
 import { deepFreeze } from './deep-freeze.ts'
+import type { Random } from '../random.ts'
 import type { Network } from './network.ts'
 import type { SimProcess } from './sim-process.ts'
 
@@ -15,6 +16,7 @@ interface Listener {
 /** What a client that lost its connection keeps to send later, if it keeps it. */
 const MOST_KEPT = 100
 const KEPT = 0.5
+const MOST_RECONNECT_MS = 2000
 
 /** The broker, and all connections to it. Messages are handed over as they are, and frozen: nobody changes another's. */
 export class BusExchange {
@@ -56,6 +58,35 @@ export class BusExchange {
   remove(nodeId: string): void {
     this.allowed.delete(nodeId)
     for (const bus of this.connections) if (bus.clientId === nodeId) bus.refuse()
+  }
+
+  /** The connections of one process break, and it knows. */
+  lose(name: string): void {
+    for (const bus of this.connections) if (bus.process.name === name) bus.lose()
+  }
+
+  comeBackSoon(name: string, random: Random): void {
+    for (const bus of this.connections) {
+      if (bus.process.name === name) this.queue.after(random.between(10, MOST_RECONNECT_MS), () => bus.comeBack())
+    }
+  }
+
+  /** They break and are made again at once. */
+  breakOff(name: string): void {
+    this.lose(name)
+    this.comeBackSoon(name, this.network.random)
+  }
+
+  goDown(): void {
+    this.isDown = true
+    for (const bus of this.connections) bus.lose()
+  }
+
+  comeUp(random: Random): void {
+    this.isDown = false
+    for (const bus of this.connections) {
+      this.queue.after(random.between(10, MOST_RECONNECT_MS), () => bus.comeBack())
+    }
   }
 
   leave(bus: SimBus): void {
@@ -214,7 +245,9 @@ export class SimBus implements Bus {
 
   comeBack(): void {
     this.process.run(() => {
-      if (this.#isUp || this.#isClosed || this.#isRefused || this.#exchange.isDown) return
+      const { isDown, network } = this.#exchange
+      if (this.#isUp || this.#isClosed || this.#isRefused || isDown) return
+      if (network.isApart(this.process.name, 'bus')) return
       this.#isUp = true
       const kept = this.#kept
       this.#kept = []

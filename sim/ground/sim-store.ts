@@ -40,6 +40,7 @@ export class SimStore {
   readonly #random: Random
   readonly #hooks: Hooks
   readonly #statements = new Map<string, Prepared>()
+  readonly #onceCommitted = new Map<string, () => void>()
   /** Who runs a transaction in this event. */
   #open: string | undefined
 
@@ -57,6 +58,11 @@ export class SimStore {
   /** The store as one process reaches it. */
   databaseOf(process: SimProcess): Database {
     return new SimDatabase(this, process)
+  }
+
+  /** Calls when this process has next committed something, before it is told so. */
+  onceCommitted(name: string, callback: () => void): void {
+    this.#onceCommitted.set(name, callback)
   }
 
   /** For checks: what is committed. */
@@ -140,6 +146,7 @@ export class SimStore {
       this.#hooks.beforeCommit?.((text, params = []) => this.run(text, params), statements, process)
       this.#db.exec('commit')
       this.mirror.committed(process, statements)
+      this.#tellCommitted(process.name)
       return { value }
     } catch (error) {
       this.#rollback()
@@ -147,6 +154,12 @@ export class SimStore {
     } finally {
       this.#open = undefined
     }
+  }
+
+  #tellCommitted(name: string): void {
+    const callback = this.#onceCommitted.get(name)
+    this.#onceCommitted.delete(name)
+    callback?.()
   }
 
   #rollback(): void {
@@ -178,7 +191,7 @@ export class SimStore {
   }
 
   #answer(process: SimProcess, answer: () => void): void {
-    if (this.weather === calmStore && !this.#random.chance(SLOW_ANSWER)) answer()
+    if (this.weather === calmStore && !this.#random.chance(SLOW_ANSWER)) process.run(answer)
     else this.#later(process, answer)
   }
 
