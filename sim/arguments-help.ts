@@ -22,6 +22,8 @@ How much
 
 What goes wrong
   --faults <a,b>       only these kinds of faults; "list" shows them
+  --until <n>          end the faults after so many of the hours, as in a
+                       shrunk run
   --only-faults <n,n>  only the faults with these numbers, as in a shrunk run
   --bug <name>         build a mistake in, to see it caught; "list" shows them
   --planted            build in each of them and say how soon it is caught

@@ -82,12 +82,12 @@ describe('a mistake is told in one line', () => {
 
 test('what is to be typed for one run again is read as that run', () => {
   const asked: Arguments = {
-    ...argumentsOf('--nodes 4 --hours 0.137 --faults partition --bug stacked-spread'),
+    ...argumentsOf('--nodes 4 --hours 24 --until 0.137 --faults partition --bug stacked-spread'),
     onlyFaults: [2, 3, 4, 8],
   }
   const line = commandLine(asked, 12)
   expect(line).toBe(
-    'npm run sim -- --seed 12 --seeds 1 --nodes 4 --hours 0.137 --faults partition --only-faults 2-4,8 --bug stacked-spread',
+    'npm run sim -- --seed 12 --seeds 1 --nodes 4 --hours 24 --until 0.137 --faults partition --only-faults 2-4,8 --bug stacked-spread',
   )
   expect(argumentsOf(line.replace('npm run sim -- ', ''))).toEqual({ ...asked, seed: 12, seeds: 1 })
 })

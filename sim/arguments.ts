@@ -9,6 +9,8 @@ export interface Arguments {
   nodes: number
   models: number
   hours: number
+  /** The quiet time begins after so many of them, in a run that was shrunk. */
+  untilHours: number | undefined
   /** Kinds; all of them when undefined. */
   faults: string[] | undefined
   /** Numbers of the only faults that are injected, for a run that was shrunk. */
@@ -42,6 +44,7 @@ export const defaultArguments: Arguments = {
   nodes: 10,
   models: 6,
   hours: 0.5,
+  untilHours: undefined,
   faults: undefined,
   onlyFaults: undefined,
   bug: undefined,
@@ -59,6 +62,7 @@ const numbers = {
   nodes: { name: 'nodes', least: 1, most: 500, isWhole: true },
   models: { name: 'models', least: 1, most: 200, isWhole: true },
   hours: { name: 'hours', least: 0.001, most: 720, isWhole: false },
+  until: { name: 'untilHours', least: 0.001, most: 720, isWhole: false },
   jobs: { name: 'jobs', least: 1, most: 256, isWhole: true },
   'shrink-s': { name: 'shrinkS', least: 0, most: 86_400, isWhole: true },
   lines: { name: 'lines', least: 1, most: 10_000, isWhole: true },
@@ -174,6 +178,7 @@ export function commandLine(given: Arguments, seed: number): string {
   for (const name of ['nodes', 'models', 'hours'] as const) {
     if (given[name] !== defaultArguments[name]) words.push(`--${name} ${given[name]}`)
   }
+  if (given.untilHours !== undefined) words.push(`--until ${given.untilHours}`)
   if (given.faults) words.push(`--faults ${given.faults.join(',')}`)
   if (given.onlyFaults) words.push(`--only-faults ${faultNumbersText(given.onlyFaults)}`)
   if (given.bug) words.push(`--bug ${given.bug}`)

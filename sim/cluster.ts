@@ -1,7 +1,7 @@
 import type { PlacePolicy } from '../src/core/placement/types.ts'
-import type { HttpRequest } from '../src/platform/exchange.ts'
 import { hashSecret } from '../src/platform/secrets.ts'
 import type { LivenessLimits } from '../src/store/nodes.ts'
+import type { AppliedPlan } from './checks/applied-plan.ts'
 import type { EventQueue } from './event-queue.ts'
 import { BusExchange } from './ground/bus-exchange.ts'
 import { Network } from './ground/network.ts'
@@ -38,11 +38,15 @@ export interface ClusterDeps {
 }
 
 /** What checks want to know as it happens. */
-export interface Watcher {
-  onOutOfMemory?: (machine: Machine, engine: SimEngine) => void
-  onEngine?: (machine: Machine, engine: SimEngine, what: 'started' | 'ended') => void
-  onServed?: (engine: SimEngine, request: HttpRequest) => void
+export interface Watchers {
+  onOutOfMemory: (machine: Machine, engine: SimEngine) => void
+  onServed: (engine: SimEngine, asked: { model: string; id: number; gateway: string }) => void
+  onToldToEnd: (machine: Machine, engine: SimEngine) => void
+  onPlan: (plan: AppliedPlan) => void
+  onAllowed: (nodeId: string) => void
 }
+
+function nothing(): void {}
 
 /** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
 const PACES = {
@@ -77,7 +81,13 @@ export class Cluster {
   readonly frontendsUp = new Map<string, FrontendProcess>()
   readonly gatewaysUp = new Map<string, GatewayProcess>()
   readonly joinToken = 'simulated-join-token'
-  readonly watchers: Watcher[] = []
+  readonly watchers: Watchers = {
+    onOutOfMemory: nothing,
+    onServed: nothing,
+    onToldToEnd: nothing,
+    onPlan: nothing,
+    onAllowed: nothing,
+  }
   readonly #gatewayDisks = new Map<string, GatewayDisk>()
   readonly #byAddress = new Map<string, Machine>()
 
@@ -98,10 +108,15 @@ export class Cluster {
       },
       policy: random.oneOf(['spread', 'pack'] as const)!,
     }
-    this.chances = { failure: random.oneOf([0, 0.1, 0.5])!, meanLifeMs: 6 * 3_600_000, mostLoadMs: 15_000, isHonest: false }
+    this.chances = {
+      failure: random.oneOf([0, 0.1, 0.5])!,
+      meanLifeMs: 6 * 3_600_000,
+      mostLoadMs: 15_000,
+      isHonest: false,
+    }
     this.health = new Health(queue)
     this.network = new Network(queue, streamOf(seed, 'network'))
-    this.exchange = new BusExchange(queue, this.network)
+    this.exchange = new BusExchange(queue, this.network, (nodeId) => this.watchers.onAllowed(nodeId))
     this.store = new SimStore(queue, this.network, streamOf(seed, 'store'), hooks)
     this.frontends = new WorkerCalls(this)
     this.dataPath = new DataPath(this)
@@ -147,6 +162,12 @@ export class Cluster {
     this.gatewaysUp.delete(name)
   }
 
+  /** A frontend has made a plan in the transaction that it is in; it counts when that is committed. */
+  planned(name: string, plan: AppliedPlan): void {
+    this.counts.turns += 1
+    if (plan.plan.steps.length > 0) this.store.onceEnded(name, () => this.watchers.onPlan(plan))
+  }
+
   bootMachine(machine: Machine): void {
     machine.boot()
     this.startWorker(machine)
@@ -173,10 +194,6 @@ export class Cluster {
     })
   }
 
-  onServed(engine: SimEngine, request: HttpRequest): void {
-    for (const watcher of this.watchers) watcher.onServed?.(engine, request)
-  }
-
   #newMachine(index: number): Machine {
     const { random } = this
     const machine = new Machine(index, {
@@ -188,13 +205,9 @@ export class Cluster {
       labels: { tier: random.oneOf(TIERS)! },
       onOutOfMemory: (...happened) => {
         this.counts.outOfMemory += 1
-        for (const watcher of this.watchers) watcher.onOutOfMemory?.(...happened)
+        this.watchers.onOutOfMemory(...happened)
       },
-      onEngine: (...happened) => {
-        if (happened[2] === 'started') this.counts.starts += 1
-        for (const watcher of this.watchers) watcher.onEngine?.(...happened)
-      },
-      say: (who, what) => this.trace.add(who, what),
+      onStart: () => (this.counts.starts += 1),
     })
     this.#byAddress.set(machine.address, machine)
     return machine

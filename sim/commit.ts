@@ -8,7 +8,7 @@ const root = path.resolve(import.meta.dirname, '..')
 export function commitText(): string {
   try {
     const changes = git('status', '--porcelain', '--untracked-files=no')
-    return `commit ${git('rev-parse', '--short=12', 'HEAD')}${changes ? ' and changes that are not in it' : ''}`
+    return `commit ${git('rev-parse', '--short=12', 'HEAD')}${changes ? ' with changes' : ''}`
   } catch {
     const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }
     return `version ${version}`

@@ -35,18 +35,18 @@ export class EventQueue {
 
   /**
    * Runs all that is due by then. After each event everything that it set going runs until it waits for another event;
-   * then `afterEach` looks at what became of it.
+   * then `afterEach` looks at what became of it, and says whether to go on.
    */
-  runUntil(untilMs: number, afterEach: () => void): Promise<void> {
+  runUntil(untilMs: number, afterEach: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOver = false
       let isFirst = true
       const step = (): void => {
         if (isOver) return
         try {
-          if (!isFirst) afterEach()
+          const goesOn = isFirst || afterEach()
           isFirst = false
-          if (this.#runNext(untilMs)) return
+          if (goesOn && this.#runNext(untilMs)) return
           isOver = true
           resolve()
         } catch (error) {

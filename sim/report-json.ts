@@ -9,6 +9,7 @@ export function reportJson({ asked, tally, commit, wallMs, jobs, isCutShort, exp
     nodes: explained.scenario.nodes,
     models: explained.scenario.models,
     hours: explained.scenario.hours,
+    until_hours: explained.scenario.untilHours ?? null,
     faults: explained.faults,
     message: explained.outcome.violation!.message,
     transcript: transcript(explained.lines, explained.outcome.violation!, asked.lines),

@@ -28,7 +28,8 @@ export function report(reported: Reported): string {
   if (tally.seeds === 0) return 'Flotilla simulator: called off before any seed was through.\n'
   const lines = [
     `Flotilla simulator: ${seedsText(tally)}, ${many(asked.nodes, 'node')}, ${many(asked.models, 'model')},`,
-    `${asked.hours} h with faults and a quiet time after them, each; ${commit}`,
+    `${asked.hours} h with faults and a quiet time after them, each`,
+    commit,
     ...(asked.bug ? [`with a planted bug: ${asked.bug}`] : []),
     ...(isCutShort ? ['Called off: this is what there is so far.'] : []),
     '',
@@ -71,7 +72,7 @@ function failureLines({ asked, tally, commit, explained }: Reported, first: Outc
     `VIOLATED: ${check}`,
     ...wrap(message),
     '',
-    `  in seed ${first.seed}, event ${count(event)}, ${clockText(atMs)} after the start; ${commit}`,
+    `  in seed ${first.seed}, event ${count(event)}, ${clockText(atMs)} after the start, ${commit}`,
     ...(others.length > 0 ? [`  ${count(tally.failed)} of ${count(tally.seeds)} seeds failed; the others:`] : []),
     ...others.map(({ seed, violation }) => `    seed ${seed}: ${violation!.check}`),
     ...(tally.failed - 1 > others.length ? [`    and ${count(tally.failed - 1 - others.length)} more`] : []),
@@ -84,14 +85,14 @@ function failureLines({ asked, tally, commit, explained }: Reported, first: Outc
 
 function explainedLines(asked: Arguments, first: Outcome, explained: Explained): string[] {
   const { scenario, outcome, faults, lines, runs, isDone } = explained
-  const { nodes, models, hours } = scenario
+  const { nodes, models, hours, untilHours } = scenario
   const isShorter = outcome !== first
-  const short: Arguments = { ...asked, nodes, models, hours, onlyFaults: faults }
+  const short: Arguments = { ...asked, nodes, models, untilHours, onlyFaults: faults }
   const size = [
     `${faults.length} of ${first.faultsInjected} faults`,
     `${nodes} of ${asked.nodes} nodes`,
     `${models} of ${asked.models} models`,
-    `${hours} of ${asked.hours} h`,
+    `${untilHours ?? hours} of ${hours} h`,
   ].join(', ')
   const tried = `${runs} ${runs === 1 ? 'try' : 'tries'}${isDone ? '' : ', then time was over'}`
   return [
@@ -100,7 +101,7 @@ function explainedLines(asked: Arguments, first: Outcome, explained: Explained):
       : [`No shorter run was found that violates the same check (${tried}).`, '']),
     'What happened:',
     ...WHO_IS_WHO.map((line) => `  ${line}`),
-    ...(lines.some((line) => line.includes(' fault #')) ? ['  > marks those that the message names.'] : []),
+    '  > marks lines about those whom the message names.',
     '',
     ...transcript(lines, outcome.violation!, asked.lines),
     '',
@@ -136,9 +137,13 @@ function wrap(text: string): string[] {
   return text.split('\n').flatMap((line) => wrapWords(line.trim(), COLUMNS - 2).map((part) => `  ${part}`))
 }
 
-/** A long one is continued as a shell reads it. */
+/** A long one is continued as a shell reads it, between options. */
 function command(line: string): string[] {
-  return wrapWords(line, COLUMNS - 6).map(
-    (part, index, all) => `${index === 0 ? '  ' : '    '}${part}${index < all.length - 1 ? ' \\' : ''}`,
-  )
+  const lines: string[] = []
+  for (const part of line.split(/ (?=--\w)/)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + part.length <= COLUMNS - 6) lines[lines.length - 1] = `${last} ${part}`
+    else lines.push(part)
+  }
+  return lines.map((part, index) => `${index === 0 ? '  ' : '    '}${part}${index < lines.length - 1 ? ' \\' : ''}`)
 }

@@ -1,4 +1,5 @@
 import { Traffic } from './clients/traffic.ts'
+import { Checks, type Problem } from './checks/checks.ts'
 import type { Cluster } from './cluster.ts'
 import { Faults } from './faults/faults.ts'
 import { Operator } from './faults/operator.ts'
@@ -21,6 +22,7 @@ export class Run {
   readonly #modelNames: readonly string[]
   readonly #traffic: Traffic
   readonly #faults: Faults
+  readonly #checks: Checks
 
   constructor(cluster: Cluster, scenario: Scenario) {
     const { seed, models } = scenario
@@ -28,6 +30,7 @@ export class Run {
     this.#scenario = scenario
     this.#modelNames = Array.from({ length: models }, (_, index) => `m${index + 1}`)
     this.#traffic = new Traffic(cluster, streamOf(seed, 'traffic'), this.#modelNames)
+    this.#checks = new Checks(cluster, this.#traffic)
     this.#faults = new Faults(cluster, scenario, this.#modelNames)
   }
 
@@ -35,19 +38,30 @@ export class Run {
     return this.#faults.injected
   }
 
-  async play(): Promise<{ check: string; message: string } | undefined> {
-    const { queue, store } = this.#cluster
-    const { hours, seed } = this.#scenario
+  /** The first promise that was broken, if one was. */
+  async play(): Promise<Problem | undefined> {
+    const { queue } = this.#cluster
+    const { hours, untilHours = hours, seed } = this.#scenario
     const operator = new Operator(this.#cluster, streamOf(seed, 'begin'))
     this.#begin(operator)
     this.#traffic.start()
     queue.after(FAULTS_AFTER_MS, () => this.#faults.start())
-    await queue.runUntil(queue.nowMs + hours * 3_600_000, () => store.assertClosed())
+    await this.#runFor(untilHours * 3_600_000)
+    if (this.#checks.problem) return this.#checks.problem
     this.#traffic.stop()
     this.#faults.stop()
     this.#calmDown(operator)
-    await queue.runUntil(queue.nowMs + QUIET_MS, () => store.assertClosed())
-    return undefined
+    await this.#runFor(QUIET_MS)
+    await this.#checks.atEnd()
+    return this.#checks.problem
+  }
+
+  async #runFor(ms: number): Promise<void> {
+    const { queue, store } = this.#cluster
+    await queue.runUntil(queue.nowMs + ms, () => {
+      store.assertClosed()
+      return this.#checks.problem === undefined
+    })
   }
 
   #begin(operator: Operator): void {

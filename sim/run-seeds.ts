@@ -97,7 +97,7 @@ function seedsOf(
   return () => ((seeds !== undefined && next >= first + seeds) || nowMs() >= untilMs ? undefined : next++)
 }
 
-function scenarioOf({ nodes, models, hours, faults, bug, onlyFaults }: Arguments, seed: number): Scenario {
-  const scenario: Scenario = { seed, nodes, models, hours, faults, bug }
+function scenarioOf({ nodes, models, hours, untilHours, faults, bug, onlyFaults }: Arguments, seed: number): Scenario {
+  const scenario: Scenario = { seed, nodes, models, hours, untilHours, faults, bug }
   return onlyFaults ? withFaults(scenario, onlyFaults) : scenario
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { commitText } from './commit.ts'
-import { faultKinds } from './faults/kinds.ts'
+import { faultTexts } from './fault-texts.ts'
 import { plantedBugs } from './planted/planted.ts'
 import { showPlanted } from './planted/show-planted.ts'
 import { runSeeds } from './run-seeds.ts'
@@ -19,7 +19,7 @@ using pool = new Pool()
 const print = (text: string): void => void process.stdout.write(text)
 const cores = availableParallelism()
 process.exitCode = await runSeeds(process.argv.slice(2), {
-  choices: { faults: faultKinds, bugs: Object.fromEntries(plantedBugs.map(({ name, what }) => [name, what])) },
+  choices: { faults: faultTexts, bugs: Object.fromEntries(plantedBugs.map(({ name, what }) => [name, what])) },
   run: (order, signal) => pool.run(order, signal),
   showPlanted: ({ bug, jobs = cores }) =>
     showPlanted({

@@ -1,9 +1,12 @@
 import type { Scenario } from './simulate.ts'
 
-/** The numbers of the faults that a run of this scenario injected, when it injected so many: the first is 1. */
+/** The numbers of the faults that happened in a run of this scenario, when so many did: the first has the number 1. */
 export function faultsOf({ mostFaults = Infinity, skipFaults }: Scenario, injected: number): number[] {
-  const numbers = Array.from({ length: Math.min(mostFaults, injected) }, (_, index) => index + 1)
-  return numbers.filter((number) => !skipFaults?.has(number))
+  const numbers: number[] = []
+  for (let number = 1; numbers.length < injected && number <= mostFaults; number += 1) {
+    if (!skipFaults?.has(number)) numbers.push(number)
+  }
+  return numbers
 }
 
 /** The same with these faults and no other. Each fault has its own chance, so those that are kept stay as they were. */

@@ -19,7 +19,7 @@ describe('shrinking', () => {
   test('ends at the violation, with as few machines and models as do it', async () => {
     const { run } = aCluster({ needs: [3], leastNodes: 3, leastModels: 2 })
     const { scenario, outcome } = await shrinkFrom(aScenario({ nodes: 50, models: 20, hours: 24 }), run)
-    expect(scenario).toMatchObject({ seed: 1, nodes: 3, models: 2, hours: 0.05 })
+    expect(scenario).toMatchObject({ seed: 1, nodes: 3, models: 2, hours: 24, untilHours: 0.05 })
     expect(outcome.violation).toMatchObject({ check: 'slots', atMs: 3 * FAULT_EVERY_MS })
   })
 
@@ -117,10 +117,11 @@ function aCluster({ needs, leastNodes = 1, leastModels = 1, otherwise }: Weaknes
   const ran: Scenario[] = []
   const run = (scenario: Scenario): Promise<Outcome> => {
     ran.push(scenario)
-    const { seed, nodes, models, hours, mostFaults = Infinity, skipFaults } = scenario
-    const endMs = Math.round(hours * 3_600_000)
+    const { seed, nodes, models, hours, untilHours = hours, mostFaults = Infinity, skipFaults } = scenario
+    const endMs = Math.round(untilHours * 3_600_000)
     const due = Math.min(mostFaults, Math.floor(endMs / FAULT_EVERY_MS))
     const last = Math.max(0, ...needs)
+    const countUpTo = (most: number): number => most - [...(skipFaults ?? [])].filter((number) => number <= most).length
     const isBroken =
       nodes >= leastNodes && models >= leastModels && last <= due && needs.every((n) => !skipFaults?.has(n))
     const check = isBroken ? 'slots' : otherwise
@@ -130,7 +131,7 @@ function aCluster({ needs, leastNodes = 1, leastModels = 1, otherwise }: Weaknes
       events: 9,
       virtualMs: atMs,
       counts: {},
-      faultsInjected: isBroken ? last : due,
+      faultsInjected: countUpTo(isBroken ? last : due),
       traceHash: '',
     }
     if (check) outcome.violation = { check, message: 'two of them', event: 9, atMs, lastLines: [] }

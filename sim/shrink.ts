@@ -60,8 +60,8 @@ class Search {
   }
 
   fingerprint(): string {
-    const { nodes, models, hours } = this.#scenario
-    return JSON.stringify([nodes, models, hours, this.#faults])
+    const { nodes, models, untilHours } = this.#scenario
+    return JSON.stringify([nodes, models, untilHours, this.#faults])
   }
 
   /**
@@ -69,11 +69,11 @@ class Search {
    * in the quiet time at the end moves with the end: there it is a guess like any other.
    */
   async endEarlier(): Promise<void> {
-    const { hours } = this.#scenario
+    const { untilHours: hours = this.#scenario.hours } = this.#scenario
     const violatedAfter = hoursUp(this.#outcome.violation!.atMs)
     const guesses =
       violatedAfter < hours ? [violatedAfter] : [hours / 8, hours / 4, hours / 2].map((part) => hoursUp(part * HOUR_MS))
-    for (const guess of guesses) if (guess < hours && (await this.#try({ hours: guess }))) return
+    for (const guess of guesses) if (guess < hours && (await this.#try({ untilHours: guess }))) return
   }
 
   /** The shortest beginning of the faults that is enough. */
@@ -115,7 +115,7 @@ class Search {
     this.#scenario = scenario
     this.#outcome = outcome
     // Faults that were to come after the violation have gone by themselves.
-    this.#faults = faults.filter((number) => number <= outcome.faultsInjected)
+    this.#faults = faults.slice(0, outcome.faultsInjected)
     return true
   }
 }

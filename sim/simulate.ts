@@ -13,6 +13,8 @@ export interface Scenario {
   models: number
   /** Of virtual time with faults; the quiet time comes on top. */
   hours: number
+  /** Faults end earlier than that; all else is as for `hours`. */
+  untilHours?: number | undefined
   /** Names of the kinds of faults that may happen; without it all of them. */
   faults?: readonly string[] | undefined
   /** No more than the first so many, to find the shortest prefix that still fails. */

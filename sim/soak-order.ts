@@ -18,7 +18,9 @@ export interface Ran {
 /** The name of the check when the simulator itself ended with an error: that is reported and shrunk like any other. */
 export const SIMULATOR = 'simulator (it must not fail itself)'
 
-export function brokenRun({ seed }: Scenario, message: string, lastLines: string[] = []): Outcome {
-  const violation = { check: SIMULATOR, message, event: 0, atMs: 0, lastLines }
-  return { seed, events: 0, virtualMs: 0, counts: {}, faultsInjected: 0, traceHash: '', violation }
+/** `seen` is how far it came. */
+export function brokenRun({ seed }: Scenario, message: string, seen = { atMs: 0, faults: 0 }): Outcome {
+  const { atMs, faults } = seen
+  const violation = { check: SIMULATOR, message, event: 0, atMs, lastLines: [] }
+  return { seed, events: 0, virtualMs: atMs, counts: {}, faultsInjected: faults, traceHash: '', violation }
 }

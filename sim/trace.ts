@@ -40,3 +40,16 @@ export function clockText(ms: number): string {
   const seconds = `${two((whole / 1000) % 60)}.${String(whole % 1000).padStart(3, '0')}`
   return `${two(whole / 3_600_000)}:${two((whole / 60_000) % 60)}:${seconds}`
 }
+
+/** The time of a line of a trace. */
+export function msOfClockText(line: string): number {
+  const [, hours, minutes, seconds] = /^(\d+):(\d\d):([\d.]{6})/.exec(line) ?? []
+  return hours === undefined
+    ? 0
+    : Math.round(Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000)
+}
+
+/** Whether a line of a trace tells of a fault. */
+export function isFault(line: string): boolean {
+  return line.includes(' fault #')
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Trace } from './trace.ts'
+import { clockText, msOfClockText, Trace } from './trace.ts'
 import { transcript } from './transcript.ts'
 
 test('shows every fault, what was said of those in the message, and the end', () => {
@@ -74,17 +74,13 @@ test('ids are the names of machines, or short; what the log adds is told in word
   const [node, replica] = ['ed18709c-5554-4714-8d70-41df506507c4', '12fb4520-5e0b-4caf-85ed-ef9dfb5c29c1']
   const lines = aHistory((say) => {
     say(1, 'f1', `n3 joined with the token "default" {"actor":"node n3","action":"node.registered","node":"${node}"}`)
-    say(
-      2,
-      'f1',
-      `replica failed {"replica":"m3#0","node":"${node}","id":"${replica}","error":"code 1","exit":null,"data":{}}`,
-    )
+    say(2, 'f1', `replica failed {"replica":"m3#0","node":"${node}","id":"${replica}","exit":1,"error":null,"data":{}}`)
     say(3, 'user', 'rule {"model_name":"m2","node_selector":{"tier":"fast"},"min_replicas":1,"spread_all":false}')
     say(4, 'f1', 'it is { open')
   })
   expect(transcript(lines, aViolation(`${replica} of ${node} is there twice`, 9), 10)).toEqual([
     '> 00:00:00.001 f1    n3 joined with the token "default" (node n3)',
-    '> 00:00:00.002 f1    replica failed (replica m3#0, node n3, id r1, error code 1)',
+    '> 00:00:00.002 f1    replica failed (replica m3#0, node n3, id r1, exit 1)',
     '  00:00:00.003 user  rule (model name m2, node selector {tier:fast}, min',
     '                     replicas 1)',
     '  00:00:00.004 f1    it is { open',
@@ -99,6 +95,11 @@ test('a trace says the same for the same, and the last lines are the last', () =
   expect(one.hash()).not.toBe(aTrace(101).hash())
   expect(one.lastLines()).toHaveLength(40)
   expect(one.lastLines().at(-1)).toBe('00:00:00.099 n1    does 99')
+})
+
+test('the time of a line can be read again', () => {
+  for (const ms of [0, 59_999, 3_723_004, 720 * 3_600_000]) expect(msOfClockText(`${clockText(ms)} n1 does`)).toBe(ms)
+  expect(msOfClockText('something else')).toBe(0)
 })
 
 function aTrace(lines: number): Trace {

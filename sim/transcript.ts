@@ -1,6 +1,6 @@
 import { wrapWords } from './arguments-help.ts'
 import type { Violation } from './simulate.ts'
-import { clockText } from './trace.ts'
+import { clockText, isFault } from './trace.ts'
 import { nameIds } from './transcript-names.ts'
 
 const COLUMNS = 78
@@ -65,10 +65,6 @@ function namesIn(message: string): Set<string> {
 
 function mentions(line: string, names: ReadonlySet<string>): boolean {
   return line.match(/\b[a-z]\d+\b/g)?.some((name) => names.has(name)) ?? false
-}
-
-function isFault(line: string): boolean {
-  return / fault #\d/.test(line)
 }
 
 function leftOut(count: number): string {

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster.ts'
 import type { Scenario } from '../simulate.ts'
 import { streamOf } from '../streams.ts'
-import { faultKinds, type FaultName } from './kinds.ts'
+import { faultNames, faultOf, weightOf, type FaultName } from './kinds.ts'
 import { Scene } from './scene.ts'
 
 /** Of each kind of fault to be part of a run. */
@@ -33,9 +33,9 @@ export class Faults {
     this.#scenario = scenario
     this.#modelNames = modelNames
     const all = random.chance(KNOWS_ALL)
-    const drawn = (Object.keys(faultKinds) as FaultName[]).filter(() => random.chance(PART_OF_RUN) || all)
+    const drawn = faultNames.filter(() => random.chance(PART_OF_RUN) || all)
     const kinds = scenario.faults ? (scenario.faults as FaultName[]) : drawn
-    this.#weighted = kinds.flatMap((name) => Array.from({ length: faultKinds[name][1] }, () => name))
+    this.#weighted = kinds.flatMap((name) => Array.from({ length: weightOf(name) }, () => name))
     const waits = scenario.hours > LONG_HOURS ? MEAN_WAITS_MS.long : MEAN_WAITS_MS.short
     this.#meanWaitMs = random.oneOf(waits)!
   }
@@ -59,7 +59,7 @@ export class Faults {
     this.#cluster.queue.after(random.waitMs(this.#meanWaitMs), () => {
       if (!this.#isOn) return
       if (!skipFaults?.has(ordinal)) {
-        const what = faultKinds[name][0](new Scene(this.#cluster, random, this.#modelNames, this.#heals))
+        const what = faultOf(name)(new Scene(this.#cluster, random, this.#modelNames, this.#heals))
         this.injected += 1
         this.#cluster.trace.add('fault', `#${ordinal} ${name}: ${what ?? 'nothing to do'}`)
       }

@@ -27,11 +27,13 @@ export class BusExchange {
   readonly connections = new Set<SimBus>()
   /** The broker itself is away. */
   isDown = false
+  readonly #onAllowed: (nodeId: string) => void
   readonly #listeners = new Map<string, Listener[]>()
 
-  constructor(queue: EventQueue, network: Network) {
+  constructor(queue: EventQueue, network: Network, onAllowed: (nodeId: string) => void) {
     this.queue = queue
     this.network = network
+    this.#onAllowed = onAllowed
   }
 
   connect(process: SimProcess, clientId: string): SimBus {
@@ -51,6 +53,7 @@ export class BusExchange {
   }
 
   allow(nodeId: string): void {
+    this.#onAllowed(nodeId)
     this.allowed.add(nodeId)
   }
 

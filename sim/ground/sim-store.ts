@@ -41,6 +41,7 @@ export class SimStore {
   readonly #hooks: Hooks
   readonly #statements = new Map<string, Prepared>()
   readonly #onceCommitted = new Map<string, () => void>()
+  #atCommit: (() => void) | undefined
   /** Who runs a transaction in this event. */
   #open: string | undefined
 
@@ -63,6 +64,11 @@ export class SimStore {
   /** Calls when this process has next committed something, before it is told so. */
   onceCommitted(name: string, callback: () => void): void {
     this.#onceCommitted.set(name, callback)
+  }
+
+  /** Calls when the transaction that runs now is committed, if it is. */
+  onceEnded(name: string, callback: () => void): void {
+    if (this.#open === name) this.#atCommit = callback
   }
 
   /** For checks: what is committed. */
@@ -146,12 +152,14 @@ export class SimStore {
       this.#hooks.beforeCommit?.((text, params = []) => this.run(text, params), statements, process)
       this.#db.exec('commit')
       this.mirror.committed(process, statements)
+      this.#atCommit?.()
       this.#tellCommitted(process.name)
       return { value }
     } catch (error) {
       this.#rollback()
       return { error: error as Error }
     } finally {
+      this.#atCommit = undefined
       this.#open = undefined
     }
   }

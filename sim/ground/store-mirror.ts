@@ -48,6 +48,8 @@ export class StoreMirror {
   readonly nodes = new Map<string, NodeMirror>()
   /** Grows with every commit that changed one of them. */
   version = 0
+  /** When the labels of each node were last changed. */
+  readonly labelledMs = new Map<string, number>()
   /** Of replicas that are gone, for a while: when they went. */
   readonly goneMs = new Map<string, number>()
   onCommit: (commit: Commit) => void = () => {}
@@ -62,6 +64,10 @@ export class StoreMirror {
     })
     db.function('mirror_node', { varargs: true }, (...values: unknown[]) => {
       this.#pending.push({ table: 'nodes', values: values as Change['values'] })
+      return 0
+    })
+    db.function('mirror_label', (nodeId) => {
+      this.labelledMs.set(String(nodeId), queue.nowMs)
       return 0
     })
     const replica = (row: string): string =>
@@ -89,6 +95,10 @@ export class StoreMirror {
         when new.state <> old.state or new.generation <> old.generation or new.revision <> old.revision
         begin select mirror_replica(1, ${replica('new')}); end;
       create temp trigger mirror_rd after delete on main.replicas begin select mirror_replica(0, ${replica('old')}); end;
+      create temp trigger mirror_li after insert on main.node_labels begin select mirror_label(new.node_id); end;
+      create temp trigger mirror_lu after update on main.node_labels when new.value <> old.value
+        begin select mirror_label(new.node_id); end;
+      create temp trigger mirror_ld after delete on main.node_labels begin select mirror_label(old.node_id); end;
       create temp trigger mirror_ni after insert on main.nodes begin select mirror_node(1, ${node('new')}); end;
       create temp trigger mirror_nu after update of
         name, approved_at, desired, liveness, boot_id, max_replicas_per_model, max_replicas_override, node_type, address

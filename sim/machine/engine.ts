@@ -147,7 +147,7 @@ export class SimEngine {
     this.#deps.onEnd(this)
     const calls = [...this.calls]
     this.calls.clear()
-    for (const { onBroken } of calls) onBroken()
+    for (const call of calls) call.onBroken()
     this.keeper?.onExit(code, signal)
   }
 }

@@ -20,8 +20,7 @@ export interface MachineDeps {
   slots: number
   labels: Record<string, string>
   onOutOfMemory: (machine: Machine, engine: SimEngine) => void
-  onEngine: (machine: Machine, engine: SimEngine, what: 'started' | 'ended') => void
-  say: (who: string, what: string) => void
+  onStart: () => void
 }
 
 /** Of each reading of a device to fail. */
@@ -53,7 +52,6 @@ export class Machine {
   hasProgram = true
   isDiskFull = false
   boots = 0
-  /** Until when its worker is meant to be away: whoever comes later starts it. */
   readonly #deps: MachineDeps
   readonly #files = new Map<string, string>()
   #pids = 100
@@ -108,7 +106,7 @@ export class Machine {
   }
 
   startEngine(port: number, spec: ReplicaStartMessage): SimEngine {
-    const { queue, random, chances, onOutOfMemory, onEngine } = this.#deps
+    const { queue, random, chances, onOutOfMemory, onStart } = this.#deps
     const { hardware } = this
     const engine = new SimEngine((this.#pids += 1), port, spec, {
       queue,
@@ -119,13 +117,10 @@ export class Machine {
       grows: engineKinds[spec.engine as EngineName].memory === 'on_demand',
       isBroken: (modelName) => !this.hasProgram || this.brokenModels.has(modelName),
       onOutOfMemory: (starved) => onOutOfMemory(this, starved),
-      onEnd: (ended) => {
-        this.engines.delete(ended.pid)
-        onEngine(this, ended, 'ended')
-      },
+      onEnd: (ended) => void this.engines.delete(ended.pid),
     })
     this.engines.set(engine.pid, engine)
-    onEngine(this, engine, 'started')
+    onStart()
     return engine
   }
 

@@ -14,6 +14,7 @@ export interface SimProcessesDeps {
   process: SimProcess
   queue: EventQueue
   random: Random
+  onToldToEnd: (machine: Machine, engine: SimEngine) => void
 }
 
 /** To be started, to be noticed by a worker that is not its parent. */
@@ -21,7 +22,7 @@ const MOST_SPAWN_MS = 30
 const MOST_LOOK_MS = 250
 
 /** The processes of a simulated machine, as the operating system shows them to one run of a worker. */
-export function simProcesses({ machine, process, queue, random }: SimProcessesDeps): Processes {
+export function simProcesses({ machine, process, queue, random, onToldToEnd }: SimProcessesDeps): Processes {
   const follow = (engine: SimEngine, hooks: EngineHooks, folder: string, isChild: boolean): EngineProcess => {
     const { promise: exited, resolve } = Promise.withResolvers<Exit>()
     engine.keeper = {
@@ -40,6 +41,7 @@ export function simProcesses({ machine, process, queue, random }: SimProcessesDe
       identity: identityOf(machine, engine),
       exited,
       stop({ killAfterMs }) {
+        if (engine.state !== 'gone') onToldToEnd(machine, engine)
         engine.terminate()
         process.clock.after(killAfterMs, () => engine.kill())
         return exited

@@ -8,7 +8,7 @@ import type { PlantedBug } from './planted-bug.ts'
 export const approvalByRestart: PlantedBug = {
   name: 'approval-by-restart',
   what: 'a node that nobody has approved is approved when it registers again',
-  caughtBy: 'approval',
+  caughtBy: 'pending',
   withinSeeds: 5,
   scene: { nodes: 4, models: 2, hours: 0.2 },
   hooks: () => ({

@@ -7,7 +7,7 @@ import type { PlantedBug } from './planted-bug.ts'
 export const drainDoesNotWait: PlantedBug = {
   name: 'drain-does-not-wait',
   what: 'a replica that is to stop is killed while it answers requests',
-  caughtBy: 'requests',
+  caughtBy: 'draining',
   withinSeeds: 5,
   scene: { nodes: 3, models: 3, hours: 0.2 },
   hooks: () => ({ workerLimits: (real) => ({ ...real, drainMs: 0 }) }),

@@ -9,7 +9,7 @@ import type { PlantedBug } from './planted-bug.ts'
 export const inFlightLeaked: PlantedBug = {
   name: 'in-flight-leaked',
   what: 'requests of a gateway that was killed stay in flight for the others',
-  caughtBy: 'in-flight',
+  caughtBy: 'in flight',
   withinSeeds: 5,
   scene: { nodes: 3, models: 3, hours: 0.2 },
   hooks() {

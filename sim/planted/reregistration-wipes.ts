@@ -9,7 +9,7 @@ import type { PlantedBug } from './planted-bug.ts'
 export const reregistrationWipes: PlantedBug = {
   name: 'reregistration-wipes',
   what: 'a worker that registers again loses its replicas, though they run',
-  caughtBy: 'siblings',
+  caughtBy: 'kept',
   withinSeeds: 5,
   scene: { nodes: 3, models: 3, hours: 0.2 },
   hooks: () => ({

@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../../src/platform/exchange.ts'
 import type { Forward, Forwarded, Forwarder, Upstream } from '../../src/platform/proxy.ts'
 import { clientOf } from '../../src/platform/client.ts'
 import { findTarget } from '../../src/worker/data-port/target.ts'
+import type { ClientRequest } from '../clients/exchange.ts'
 import type { Cluster } from '../cluster.ts'
 import type { SimProcess } from '../ground/sim-process.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -165,7 +166,8 @@ class Passage {
     this.#engine = engine
     this.#release = release
     engine.calls.add(this)
-    this.#cluster.onServed(engine, this.#request)
+    const { model, id } = (this.#request as ClientRequest).asked
+    this.#cluster.watchers.onServed(engine, { model, id, gateway: this.#gateway.name })
     const { queue, random } = this.#cluster
     const { tokens, isStream } = bodyOf(this.#request)
     const stepMs = random.between(20, 1500)

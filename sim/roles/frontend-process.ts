@@ -39,6 +39,7 @@ export class FrontendProcess {
     const db = store.databaseOf(process)
     const log = simLog(trace, name)
     const real: Decide = { reconcile, checkPlan }
+    const decide = hooks.decide?.(real) ?? real
     this.control = startControl({
       db,
       bus: seenBus,
@@ -54,7 +55,14 @@ export class FrontendProcess {
       modelsFolder: '/nowhere',
       hub: {} as never,
       parts: {
-        decide: hooks.decide?.(real) ?? real,
+        decide: {
+          checkPlan: decide.checkPlan,
+          reconcile: (world, policy, memory) => {
+            const plan = decide.reconcile(world, policy, memory)
+            cluster.planned(name, { before: world, plan })
+            return plan
+          },
+        },
         probe: (replica) => cluster.dataPath.probeReplica(process, replica),
         newFeed: (secret) => newFeed(secret, hooks.routedWorld),
       },

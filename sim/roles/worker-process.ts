@@ -105,7 +105,7 @@ export class WorkerProcess {
         heartbeats.wake()
         if (meter.isStale()) measurements.wake()
       },
-      processes: simProcesses({ machine, process, queue, random }),
+      processes: simProcesses({ machine, process, queue, random, onToldToEnd: this.#cluster.watchers.onToldToEnd }),
     })
     const supervisor = hooks.supervisor?.(real, process) ?? real
     const meter = new SimMeter(machine, supervisor)
