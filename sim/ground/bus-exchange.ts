@@ -248,9 +248,13 @@ export class SimBus implements Bus {
 
   comeBack(): void {
     this.process.run(() => {
-      const { isDown, network } = this.#exchange
-      if (this.#isUp || this.#isClosed || this.#isRefused || isDown) return
-      if (network.isApart(this.process.name, 'bus')) return
+      const { isDown, network, queue } = this.#exchange
+      if (this.#isUp || this.#isClosed || this.#isRefused) return
+      // Tried again and again, as clients do.
+      if (isDown || network.isApart(this.process.name, 'bus')) {
+        queue.after(MOST_RECONNECT_MS, () => this.comeBack())
+        return
+      }
       this.#isUp = true
       const kept = this.#kept
       this.#kept = []
