@@ -1,5 +1,6 @@
 import type { Traffic } from '../clients/traffic.ts'
 import type { Cluster } from '../cluster.ts'
+import { tellRows } from '../row-lines.ts'
 import type { Check } from './check.ts'
 import { claimsFit } from './claims-fit.ts'
 import { converges } from './converges.ts'
@@ -66,7 +67,11 @@ export class Checks {
           this.#note(check, (check[what] as (...all: unknown[]) => string | undefined)(...args))
       }
     }
-    store.mirror.onCommit = on('onCommit')
+    const onCommit = on('onCommit')
+    store.mirror.onCommit = (commit) => {
+      tellRows(commit, store.mirror, cluster.trace)
+      onCommit(commit)
+    }
     traffic.onEnded = on('onEnded')
     watchers.onPlan = on('onPlan')
     watchers.onServed = on('onServed')

@@ -48,6 +48,15 @@ export class WorkerProcess {
     return this.credentials !== undefined && this.supervisor !== undefined && (this.#link?.isConnected() ?? false)
   }
 
+  /** How far it is, for people. */
+  describe(): string {
+    const { isFrozen } = this.process
+    const parts = { supervisor: this.supervisor, credentials: this.credentials, bus: this.#link?.isConnected() }
+    const missing = Object.entries(parts).flatMap(([name, part]) => (part ? [] : [name]))
+    const why = this.departure?.message ?? (this.isLeaving ? 'it was told to end' : '')
+    return `${isFrozen ? 'frozen' : 'up'}, without ${missing.join(', ') || 'nothing'} ${why}`
+  }
+
   async start(): Promise<void> {
     const { machine, process } = this
     const { queue, random, trace, hooks, exchange, frontends: calls } = this.#cluster
@@ -150,7 +159,7 @@ export class WorkerProcess {
       this.#over.signal,
     )
     if (departure) this.#depart(departure)
-    if (!departure && nodeId !== undefined) await this.#goodbye(nodeId, () => boot.end(), calls.of(process))
+    else await this.#goodbye(nodeId, () => boot.end(), calls.of(process))
   }
 
   kill(): void {
@@ -173,12 +182,12 @@ export class WorkerProcess {
   }
 
   async #goodbye(
-    nodeId: string,
+    nodeId: string | undefined,
     endBoot: () => void,
     calls: { deregister: (nodeId: string) => Promise<unknown> },
   ): Promise<void> {
     await this.supervisor?.stopAll()
-    await calls.deregister(nodeId).catch(() => {})
+    if (nodeId !== undefined) await calls.deregister(nodeId).catch(() => {})
     endBoot()
     await this.#end()
   }
