@@ -2,6 +2,7 @@ import type { PlacePolicy } from '../src/core/placement/types.ts'
 import { hashSecret } from '../src/platform/secrets.ts'
 import type { LivenessLimits } from '../src/store/nodes.ts'
 import type { AppliedPlan } from './checks/applied-plan.ts'
+import type { Reached } from './checks/check.ts'
 import type { EventQueue } from './event-queue.ts'
 import { BusExchange } from './ground/bus-exchange.ts'
 import { Network } from './ground/network.ts'
@@ -40,7 +41,7 @@ export interface ClusterDeps {
 /** What checks want to know as it happens. */
 export interface Watchers {
   onOutOfMemory: (machine: Machine, engine: SimEngine) => void
-  onServed: (engine: SimEngine, asked: { model: string; id: number; gateway: string }) => void
+  onServed: (engine: SimEngine, reached: Reached) => void
   onToldToEnd: (machine: Machine, engine: SimEngine) => void
   onPlan: (plan: AppliedPlan) => void
   onAllowed: (nodeId: string) => void

@@ -2,6 +2,7 @@ import { Cluster } from './cluster.ts'
 import { EventQueue } from './event-queue.ts'
 import { ownTimeAndChance } from './ground/determinism.ts'
 import type { Hooks } from './hooks.ts'
+import { makeKeys } from './machine/machine.ts'
 import { hooksOf } from './planted/find-planted.ts'
 import { Run } from './run-scenario.ts'
 import { streamOf } from './streams.ts'
@@ -56,6 +57,7 @@ export async function simulate(scenario: Scenario): Promise<Outcome> {
   const queue = new EventQueue()
   const startMs = queue.nowMs
   const trace = new Trace(() => queue.nowMs - startMs, scenario.onLine)
+  makeKeys(nodes)
   const restore = ownTimeAndChance(queue, streamOf(seed, 'product'))
   try {
     const cluster = new Cluster({ seed, nodes, hours, queue, trace, hooks })

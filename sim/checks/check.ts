@@ -4,6 +4,14 @@ import type { Machine } from '../machine/machine.ts'
 import type { SimEngine } from '../machine/engine.ts'
 import type { AppliedPlan } from './applied-plan.ts'
 
+/** A request that reached an engine; `pickedMs` is when its gateway chose that one. */
+export interface Reached {
+  model: string
+  id: number
+  gateway: string
+  pickedMs: number
+}
+
 /** One promise. It holds what it has to remember of one run; each of these says what is wrong, if anything is. */
 export interface Check {
   name: string
@@ -12,7 +20,7 @@ export interface Check {
   /** A leader's plan is committed. */
   onPlan?(plan: AppliedPlan): string | undefined
   /** A request has reached an engine. */
-  onServed?(engine: SimEngine, sent: { model: string; id: number; gateway: string }): string | undefined
+  onServed?(engine: SimEngine, sent: Reached): string | undefined
   onEnded?(sent: Sent, end: End): string | undefined
   /** A worker tells an engine to end. */
   onToldToEnd?(machine: Machine, engine: SimEngine): string | undefined

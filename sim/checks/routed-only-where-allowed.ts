@@ -12,16 +12,16 @@ const LAG_MS = 5000
  * tell the gateways.
  */
 export function routedOnlyWhereAllowed(cluster: Cluster): Check {
-  const { store, queue, health, settings } = cluster
+  const { store, health, settings } = cluster
   const withinMs = settings.pace.turnPeriodMs + LAG_MS
   return {
     name: 'routes (invariant 2)',
-    onServed({ spec }, { model, gateway }) {
+    onServed({ spec }, { model, gateway, pickedMs }) {
       if (spec.model_name !== model) return `a request for ${model} reached an engine of ${spec.model_name}`
       const wrong = whyWrong(cluster, spec.id, model)
       if (!wrong) return undefined
       const calmMs = Math.max(health.controlCalmSinceMs(), health.calmSinceMs(gateway))
-      const forMs = queue.nowMs - Math.max(wrong.sinceMs, calmMs)
+      const forMs = pickedMs - Math.max(wrong.sinceMs, calmMs)
       if (forMs <= withinMs) return undefined
       return `${gateway} sent a request for ${model} to ${spec.id}: ${wrong.why} for ${Math.round(forMs / 1000)} s`
     },

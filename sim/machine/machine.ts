@@ -59,7 +59,7 @@ export class Machine {
   constructor(index: number, deps: MachineDeps) {
     this.name = `n${index + 1}`
     this.address = `10.0.${Math.floor(index / 200)}.${(index % 200) + 1}:9000`
-    this.publicKey = keyOf(index)
+    this.publicKey = keys[index]!
     this.slots = deps.slots
     this.labels = deps.labels
     this.hardware = deps.hardware
@@ -155,8 +155,10 @@ export class Machine {
 
 const keys: string[] = []
 
-/** Keys are slow to make and their bytes mean nothing here, so all runs of a process use the same. */
-function keyOf(index: number): string {
-  while (keys.length <= index) keys.push(publicKeyOf(newSeed()))
-  return keys[index]!
+/**
+ * Keys are slow to make and their bytes mean nothing here, so all runs of a process use the same. To be called before the
+ * run owns chance, of which the making of keys would use some, the first time only.
+ */
+export function makeKeys(count: number): void {
+  while (keys.length < count) keys.push(publicKeyOf(newSeed()))
 }

@@ -104,6 +104,7 @@ class Passage {
   readonly #response: HttpResponse
   readonly #upstream: Upstream
   readonly #forwarder: Forwarder
+  readonly #pickedMs: number
   #machine: Machine | undefined
   #worker: SimProcess | undefined
   #engine: SimEngine | undefined
@@ -120,6 +121,7 @@ class Passage {
     forwarder: Forwarder,
   ) {
     this.#cluster = cluster
+    this.#pickedMs = cluster.queue.nowMs
     this.#gateway = gateway
     this.#request = request
     this.#response = response
@@ -167,7 +169,7 @@ class Passage {
     this.#release = release
     engine.calls.add(this)
     const { model, id } = (this.#request as ClientRequest).asked
-    this.#cluster.watchers.onServed(engine, { model, id, gateway: this.#gateway.name })
+    this.#cluster.watchers.onServed(engine, { model, id, gateway: this.#gateway.name, pickedMs: this.#pickedMs })
     const { queue, random } = this.#cluster
     const { tokens, isStream } = bodyOf(this.#request)
     const stepMs = random.between(20, 1500)
