@@ -12,7 +12,9 @@ const QUIET_MS = 15 * 60_000
 const ACCEPTED_AFTER_MS = 4 * 60_000
 /** Of each model to have a rule from the start, of each node to be approved at first. */
 const RULED = 0.5
-const APPROVED = 0.95
+const APPROVED = 0.9
+/** So often somebody looks for nodes that wait. */
+const APPROVE_EVERY_MS = 20 * 60_000
 const FAULTS_AFTER_MS = 60_000
 
 /** Plays a scenario on a cluster: how it begins, what goes wrong, and what must be so at the end. */
@@ -76,6 +78,14 @@ export class Run {
     for (const machine of machines) {
       if (random.chance(APPROVED)) queue.after(25_000, () => operator.approve(machine))
     }
+    const approveAll = (): void => {
+      for (const machine of machines) {
+        const node = machine.nodeId === undefined ? undefined : this.#cluster.store.mirror.nodes.get(machine.nodeId)
+        if (node && !node.approved) operator.approve(machine)
+      }
+      queue.after(APPROVE_EVERY_MS, approveAll)
+    }
+    queue.after(APPROVE_EVERY_MS, approveAll)
   }
 
   /** No new faults, and those under way have ended. */

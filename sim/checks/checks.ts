@@ -16,6 +16,7 @@ import { processesMatchRows } from './processes-match-rows.ts'
 import { retriesWait } from './retries-wait.ts'
 import { routedOnlyWhereAllowed } from './routed-only-where-allowed.ts'
 import { siblingsAreLeftAlone } from './siblings-are-left-alone.ts'
+import { spreadIsOneEach } from './spread-is-one-each.ts'
 import { whatRunsIsAdopted } from './what-runs-is-adopted.ts'
 import { whatRunsKeepsItsRow } from './what-runs-keeps-its-row.ts'
 
@@ -52,6 +53,7 @@ export class Checks {
       whatRunsKeepsItsRow(cluster),
       drainsWait(cluster),
       retriesWait(cluster),
+      spreadIsOneEach(cluster),
       evictionsAreFair(),
       converges(cluster, traffic),
     ]

@@ -159,8 +159,17 @@ export class BusExchange {
   }
 
   #toAll(listeners: readonly Listener[] | undefined, from: SimBus, message: unknown, nodeId: string): void {
-    if (!listeners) return
-    for (const { bus, onMessage } of listeners) this.#carry(from, bus, () => onMessage(message, nodeId))
+    if (!listeners || listeners.length === 0) return
+    if (!this.network.isCalm) {
+      for (const { bus, onMessage } of listeners) this.#carry(from, bus, () => onMessage(message, nodeId))
+      return
+    }
+    // All at once: half of all events are these.
+    this.queue.after(1, () => {
+      for (const { bus, onMessage } of listeners) {
+        if (bus.isConnected()) bus.process.run(() => bus.isConnected() && onMessage(message, nodeId))
+      }
+    })
   }
 
   /** By way of the broker: either half of the line may be cut, or the two may be apart from each other. */

@@ -3,6 +3,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import type { EventQueue } from '../event-queue.ts'
 import type { Random } from '../random.ts'
 
+const STACK_FRAMES = 1
+
 /**
  * For one run, time and chance are the simulator's, also for code that does not ask a Clock or a rng of its own: ids are
  * made with `randomUUID`, jitter with `Math.random`. One run at a time in a thread; the returned function puts back what
@@ -15,7 +17,10 @@ export function ownTimeAndChance(queue: EventQueue, random: Random): () => void 
     performanceNow: performance.now,
     randomUUID: crypto.randomUUID,
     randomBytes: crypto.randomBytes,
+    stackTraceLimit: Error.stackTraceLimit,
   }
+  // Thousands of errors are thrown and caught, and to find out where costs more than all the rest of each.
+  Error.stackTraceLimit = STACK_FRAMES
   Math.random = () => random.next()
   Date.now = () => queue.nowMs
   performance.now = () => queue.nowMs
@@ -28,6 +33,7 @@ export function ownTimeAndChance(queue: EventQueue, random: Random): () => void 
     Buffer.from(Array.from({ length: size }, () => random.between(0, 255)))) as typeof crypto.randomBytes
   syncBuiltinESMExports()
   return () => {
+    Error.stackTraceLimit = before.stackTraceLimit
     Math.random = before.random
     Date.now = before.now
     performance.now = before.performanceNow

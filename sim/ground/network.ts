@@ -42,6 +42,11 @@ export class Network {
     return this.#cuts.size > 0 && this.#cuts.has(`${from}>${to}`)
   }
 
+  /** Nothing is cut, and messages come as they are sent. */
+  get isCalm(): boolean {
+    return this.weather === calm && this.#cuts.size === 0
+  }
+
   /** Both directions. */
   isApart(a: string, b: string): boolean {
     return this.#cuts.size > 0 && (this.isCut(a, b) || this.isCut(b, a))

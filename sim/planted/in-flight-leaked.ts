@@ -1,45 +1,44 @@
-import type { GatewayLoadMessage } from '../../src/api/bus/messages.ts'
+import type { Forwarded } from '../../src/platform/proxy.ts'
 import type { PlantedBug } from './planted-bug.ts'
 
 /**
- * LocalAI counts requests in flight in the database, and nobody owns the numbers: those of a frontend that is killed stay,
- * and its replicas look busy to all others until somebody infers, after half an hour, that they cannot be. Here a gateway
- * that is gone without a word is believed for ever.
+ * LocalAI counts requests in flight in the database, and nobody owns the numbers. What is counted up and not counted down,
+ * because somebody died in between, stays: the replica looks busy until it is inferred, after half an hour, that it cannot
+ * be. Here a gateway does not count a request down whose replica died under it.
  */
 export const inFlightLeaked: PlantedBug = {
   name: 'in-flight-leaked',
-  what: 'requests of a gateway that was killed stay in flight for the others',
+  what: 'a request whose replica died stays in flight',
   caughtBy: 'in flight',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.2 },
+  scene: { nodes: 3, models: 3, hours: 0.1, faults: ['crash-engine', 'kill-machine'] },
   hooks() {
-    const heard = new Map<string, Map<string, GatewayLoadMessage['counts']>>()
+    // Counting down happens while the gateway hears how a request has ended.
+    let isDeath = false
     return {
-      bus(real, { name, role }) {
-        if (role !== 'gateway') return real
-        const reports = new Map<string, GatewayLoadMessage['counts']>()
-        heard.set(name, reports)
-        real.subscribe('gatewayLoad', ({ gateway, counts }) => {
-          if (!gateway.startsWith(`${name}/`)) reports.set(gateway, counts)
-        })
-        return real
+      forward: (real) => (request, response, upstream, forwarder, body) => {
+        const onForwarded = (result: Forwarded): void => {
+          isDeath = tellsOfDeath(result)
+          forwarder.onForwarded(result)
+          isDeath = false
+        }
+        real(request, response, upstream, { onForwarded }, body)
       },
-      table(table, { name }) {
-        const setElsewhere = table.setElsewhere.bind(table)
-        table.setElsewhere = (sum) => setElsewhere(withThoseOf(heard.get(name) ?? new Map(), sum))
+      table(table) {
+        const begin = table.begin.bind(table)
+        table.begin = (...route) => {
+          const end = begin(...route)
+          return () => void (isDeath || end())
+        }
       },
     }
   },
 }
 
-/** At least what each gateway said last. */
-function withThoseOf(
-  reports: Map<string, GatewayLoadMessage['counts']>,
-  sum: ReadonlyMap<string, number>,
-): Map<string, number> {
-  const all = new Map<string, number>()
-  for (const counts of reports.values()) {
-    for (const [replica, count] of Object.entries(counts)) all.set(replica, (all.get(replica) ?? 0) + count)
-  }
-  return new Map([...sum, ...all])
+function tellsOfDeath(result: Forwarded): boolean {
+  return (
+    result.outcome === 'broken' ||
+    result.outcome === 'unreachable' ||
+    (result.outcome === 'refused' && result.status === 502)
+  )
 }

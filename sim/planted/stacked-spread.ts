@@ -9,7 +9,7 @@ import type { PlantedBug } from './planted-bug.ts'
 export const stackedSpread: PlantedBug = {
   name: 'stacked-spread',
   what: 'one on every node becomes as many as there are nodes, wherever they fit',
-  caughtBy: 'convergence',
+  caughtBy: 'spread',
   withinSeeds: 5,
   scene: { nodes: 3, models: 3, hours: 0.2 },
   hooks: () => ({

@@ -77,7 +77,7 @@ async function take(tx: Sql, nodeId: string, heartbeat: HeartbeatMessage): Promi
   const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts })
   if (!recorded) return undefined
   const before = await listReplicasOfNode(tx, nodeId)
-  const { rows, isMeasured } = await takeLoad(tx, before, heartbeat)
+  const { rows, isMeasured } = await takeLoad(tx, before, heartbeat, recorded.nowMs)
   const judgement = judgeHeartbeat(rows, {
     seq,
     replicas: replicas.map((report) => ({ ...report, outOfMemory: report.out_of_memory })),
@@ -120,14 +120,14 @@ async function takeLoad(
   tx: Sql,
   rows: readonly StoredReplica[],
   { replicas }: HeartbeatMessage,
+  nowMs: number,
 ): Promise<{ rows: StoredReplica[]; isMeasured: boolean }> {
   const reported = new Map(replicas.map((replica) => [replica.id, replica]))
-  const [row] = await tx.query<{ now: number }>('select now_ms() as now')
   const taken: StoredReplica[] = []
   let isMeasured = false
   for (const replica of rows) {
     const report = reported.get(replica.id)
-    const now = report?.generation === replica.generation ? loadOf(replica, report, row!.now) : unmentioned(replica)
+    const now = report?.generation === replica.generation ? loadOf(replica, report, nowMs) : unmentioned(replica)
     if (!isSameLoad(now, replica)) await recordLoad(tx, replica.id, now)
     isMeasured ||= now.measured !== null && !isSame(now.measured, replica.measured)
     taken.push({ ...replica, ...now })

@@ -248,9 +248,9 @@ export interface HeartbeatFacts extends Hardware {
 export async function recordHeartbeat(
   tx: Sql,
   facts: HeartbeatFacts,
-): Promise<{ name: string; back: boolean; otherEngines: boolean } | undefined> {
-  const [before] = await tx.query<{ name: string; liveness: string; devices: string; engines: string }>(
-    `select name, liveness, devices, engines from nodes
+): Promise<{ name: string; back: boolean; otherEngines: boolean; nowMs: number } | undefined> {
+  const [before] = await tx.query<{ name: string; liveness: string; devices: string; engines: string; now: number }>(
+    `select name, liveness, devices, engines, now_ms() as now from nodes
      where id = $1 and boot_id = $2 and heartbeat_seq < $3 and approved_at is not null`,
     [facts.nodeId, facts.bootId, facts.seq],
   )
@@ -280,7 +280,7 @@ export async function recordHeartbeat(
     await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
   }
   const otherEngines = !sameForDecisions(before.engines, engines)
-  return { name: before.name, back: before.liveness !== 'online', otherEngines }
+  return { name: before.name, back: before.liveness !== 'online', otherEngines, nowMs: before.now }
 }
 
 type Devices = Hardware['devices']
