@@ -52,7 +52,7 @@ function nothing(): void {}
 /** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
 const PACES = {
   quick: { heartbeats: [5000, 10_000, 15_000], control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 } },
-  slow: { heartbeats: [20_000, 30_000], control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 } },
+  slow: { heartbeats: [25_000, 30_000], control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 } },
 }
 const MOST_QUICK_NODE_HOURS = 100
 const MISSED_HEARTBEATS = 3

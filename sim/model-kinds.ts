@@ -77,6 +77,10 @@ export function takenBy(
 
 /** As heartbeats tell of them: all can run, or none. */
 export function engineReports(hasProgram: boolean): ReportedEngineMessage[] {
+  return hasProgram ? runnable : missing
+}
+
+function reports(hasProgram: boolean): ReportedEngineMessage[] {
   const [state, reason] = hasProgram
     ? (['available', null] as const)
     : (['missing', 'sim-engine is not in PATH'] as const)
@@ -91,3 +95,6 @@ export function engineReports(hasProgram: boolean): ReportedEngineMessage[] {
     ...kind,
   }))
 }
+
+const runnable = reports(true)
+const missing = reports(false)

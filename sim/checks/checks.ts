@@ -25,8 +25,8 @@ export interface Problem {
   message: string
 }
 
-/** What must not last is looked at this often. */
-const LOOK_EVERY_MS = 5000
+/** What must not last is looked at about as often as heartbeats come. */
+const LOOK_PER_HEARTBEAT = 0.5
 
 /** All checks of one run, told of what they want to know. The first problem is the run's. */
 export class Checks {
@@ -91,7 +91,8 @@ export class Checks {
   }
 
   #lookLater(): void {
-    this.#cluster.queue.after(LOOK_EVERY_MS, () => {
+    const { queue, settings } = this.#cluster
+    queue.after(LOOK_PER_HEARTBEAT * settings.heartbeatPeriodMs, () => {
       if (this.#isOver) return
       for (const check of this.#checks) this.#note(check, check.look?.())
       this.#lookLater()

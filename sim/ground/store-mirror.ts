@@ -101,12 +101,14 @@ export class StoreMirror {
       create temp trigger mirror_ld after delete on main.node_labels begin select mirror_label(old.node_id); end;
       create temp trigger mirror_ni after insert on main.nodes begin select mirror_node(1, ${node('new')}); end;
       create temp trigger mirror_nu after update of
-        name, approved_at, desired, liveness, boot_id, max_replicas_per_model, max_replicas_override, node_type, address
+        name, approved_at, desired, boot_id, max_replicas_per_model, max_replicas_override, node_type, address
         on main.nodes
-        when new.approved_at is not old.approved_at or new.desired <> old.desired or new.liveness <> old.liveness
+        when new.approved_at is not old.approved_at or new.desired <> old.desired
           or new.boot_id <> old.boot_id or new.max_replicas_per_model <> old.max_replicas_per_model
           or new.max_replicas_override is not old.max_replicas_override or new.node_type <> old.node_type
           or new.address <> old.address or new.name <> old.name
+        begin select mirror_node(1, ${node('new')}); end;
+      create temp trigger mirror_nl after update of liveness on main.nodes when new.liveness <> old.liveness
         begin select mirror_node(1, ${node('new')}); end;
       create temp trigger mirror_nd after delete on main.nodes begin select mirror_node(0, ${node('old')}); end;
     `)

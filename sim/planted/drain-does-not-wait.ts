@@ -9,6 +9,6 @@ export const drainDoesNotWait: PlantedBug = {
   what: 'a replica that is to stop is killed while it answers requests',
   caughtBy: 'draining',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.2 },
+  scene: { nodes: 3, models: 3, hours: 0.5, faults: ['end-worker', 'change-model'] },
   hooks: () => ({ workerLimits: (real) => ({ ...real, drainMs: 0 }) }),
 }

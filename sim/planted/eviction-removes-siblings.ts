@@ -10,7 +10,7 @@ export const evictionRemovesSiblings: PlantedBug = {
   what: 'to stop one replica stops all replicas of its model on the node',
   caughtBy: 'siblings',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.2 },
+  scene: { nodes: 3, models: 3, hours: 0.3, faults: ['change-rule', 'change-model'] },
   hooks: () => ({
     supervisor(real) {
       const stop = real.stop.bind(real)

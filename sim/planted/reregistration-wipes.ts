@@ -11,7 +11,7 @@ export const reregistrationWipes: PlantedBug = {
   what: 'a worker that registers again loses its replicas, though they run',
   caughtBy: 'kept',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.2 },
+  scene: { nodes: 3, models: 3, hours: 0.2, faults: ['kill-worker'] },
   hooks: () => ({
     beforeCommit(run, statements) {
       for (const { params } of statementsOf('registration', statements)) {

@@ -10,7 +10,7 @@ export const reservationErased: PlantedBug = {
   what: 'a heartbeat forgets the memory that is held for replicas on their way',
   caughtBy: 'claims',
   withinSeeds: 5,
-  scene: { nodes: 2, models: 6, hours: 0.2 },
+  scene: { nodes: 2, models: 6, hours: 0.2, faults: ['change-rule'] },
   hooks: () => ({
     beforeCommit(run, statements) {
       for (const { params } of statementsOf('heartbeat', statements)) {

@@ -9,7 +9,7 @@ export const selectorIgnored: PlantedBug = {
   what: 'requests go to replicas on nodes that the rule excludes',
   caughtBy: 'routes',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.2 },
+  scene: { nodes: 3, models: 3, hours: 0.5, faults: ['change-label', 'change-rule'] },
   hooks: () => ({
     routedWorld: (world) => ({ ...world, rules: world.rules.map((rule) => ({ ...rule, nodeSelector: {} })) }),
   }),

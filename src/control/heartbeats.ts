@@ -129,7 +129,7 @@ async function takeLoad(
     const report = reported.get(replica.id)
     const now = report?.generation === replica.generation ? loadOf(replica, report, nowMs) : unmentioned(replica)
     if (!isSameLoad(now, replica)) await recordLoad(tx, replica.id, now)
-    isMeasured ||= now.measured !== null && !isSame(now.measured, replica.measured)
+    isMeasured ||= now.measured !== null && !isSameMemory(now.measured, replica.measured)
     taken.push({ ...replica, ...now })
   }
   return { rows: taken, isMeasured }
@@ -137,7 +137,18 @@ async function takeLoad(
 
 function isSameLoad(a: ReportedLoad, b: ReportedLoad): boolean {
   if (a.inFlight !== b.inFlight || a.lastUsedMs !== b.lastUsedMs) return false
-  return isSame(a.measured, b.measured) && isSame(a.progress, b.progress) && isSame(a.lastExit, b.lastExit)
+  return isSameMemory(a.measured, b.measured) && isSame(a.progress, b.progress) && isSame(a.lastExit, b.lastExit)
+}
+
+/** At every heartbeat of every replica, so it takes no detour over text. */
+function isSameMemory(a: ReportedLoad['measured'], b: ReportedLoad['measured']): boolean {
+  if (a === null || b === null || a.devices === null || b.devices === null) return isSame(a, b)
+  const devices = b.devices
+  return (
+    a.ram === b.ram &&
+    a.devices.length === devices.length &&
+    a.devices.every(({ index, bytes }, i) => index === devices[i]!.index && bytes === devices[i]!.bytes)
+  )
 }
 
 /** Of nearly all that there is to compare, both are null. */

@@ -39,7 +39,7 @@ export class RoutingFeed {
   update(world: StoredWorld, keys: readonly RoutedKeyMessage[]): RoutingDeltaMessage {
     const routes = new Map(this.#routesOf(world).map((route) => [route.replica_id, route]))
     const models = modelsOf(world, routes.values())
-    const set = [...routes.values()].filter((route) => !isSame(route, this.#routes.get(route.replica_id)))
+    const set = [...routes.values()].filter((route) => !isSameRoute(route, this.#routes.get(route.replica_id)))
     const removed = [...this.#routes.keys()].filter((id) => !routes.has(id))
     const modelsChanged = !isSame(models, this.#models)
     const keysChanged = !isSame(keys, this.#keys)
@@ -118,6 +118,11 @@ function heardNodes({ nowMs, nodes }: StoredWorld): string[] {
   return nodes.flatMap(({ id, lastHeartbeatMs }) =>
     lastHeartbeatMs !== null && nowMs - lastHeartbeatMs <= HEARD_WITHIN_MS ? [id] : [],
   )
+}
+
+/** All of them at every turn. */
+function isSameRoute(a: RouteMessage, b: RouteMessage | undefined): boolean {
+  return b !== undefined && (Object.keys(a) as (keyof RouteMessage)[]).every((field) => a[field] === b[field])
 }
 
 function isSame(a: unknown, b: unknown): boolean {
