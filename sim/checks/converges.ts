@@ -45,7 +45,8 @@ function describe(step: Step, { nodes }: World): string {
 function notThere({ machines, store }: Cluster): string | undefined {
   for (const { name, nodeId, worker } of machines) {
     const node = nodeId === undefined ? undefined : store.mirror.nodes.get(nodeId)
-    if (!worker?.isJoined || !node) return `${name} is not back in the cluster: ${worker?.describe() ?? 'it has no worker'}`
+    if (!worker?.isJoined || !node)
+      return `${name} is not back in the cluster: ${worker?.describe() ?? 'it has no worker'}`
     if (node.liveness !== 'online' || !node.approved) return `${name} is ${node.liveness}, approved: ${node.approved}`
   }
   return undefined

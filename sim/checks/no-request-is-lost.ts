@@ -2,6 +2,7 @@ import type { Sent, End, Traffic } from '../clients/traffic.ts'
 import type { Cluster } from '../cluster.ts'
 import { textsOf } from '../roles/data-path.ts'
 import type { Check } from './check.ts'
+import { isMeant, labelsOf } from './meant.ts'
 
 /** Loaded for a minute, up to three times; then served by an engine, slowly. */
 const ANSWERED_WITHIN_MS = 6 * 60_000
@@ -55,12 +56,17 @@ export function noRequestIsLost(cluster: Cluster, traffic: Traffic): Check {
       if (!node || !machine || row.revision !== model.revision) continue
       if (node.desired !== 'active' || node.liveness !== 'online' || node.routableSinceMs > beforeMs) continue
       if ((store.mirror.labelledMs.get(node.id) ?? 0) > beforeMs || isRuleNewer(asked.model, beforeMs)) continue
+      // One on a node that the rule excludes by now is kept, in case that was a mistake, and serves nobody.
+      if (!isMeant(selectorOf(asked.model), labelsOf(store, node.id))) continue
       if (health.calmSinceMs(machine.name) > beforeMs) continue
       const engine = [...machine.engines.values()].find(({ spec }) => spec.id === row.id)
       if (engine?.isServing) return `${row.id} on ${machine.name}`
     }
     return undefined
   }
+  const selectorOf = (model: string): string =>
+    store.read<{ node_selector: string }>('select node_selector from rules where model_name = $1', [model])[0]
+      ?.node_selector ?? '{}'
   const isRuleNewer = (model: string, beforeMs: number): boolean =>
     store.read('select 1 as one from rules where model_name = $1 and updated_at > $2', [model, beforeMs]).length > 0
 

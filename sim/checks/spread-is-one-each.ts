@@ -12,7 +12,9 @@ export function spreadIsOneEach({ store }: Cluster): Check {
       for (const { id, nodeId, modelName, revision } of inserted) {
         const beside = mirror
           .replicasOf(nodeId)
-          .find((row) => row.id !== id && row.modelName === modelName && row.revision === revision && isMeant(row.state))
+          .find(
+            (row) => row.id !== id && row.modelName === modelName && row.revision === revision && isMeant(row.state),
+          )
         if (!beside) continue
         const rules = store.read('select 1 as one from rules where model_name = $1 and spread_all = 1', [modelName])
         if (rules.length === 0) continue

@@ -10,7 +10,7 @@ export const approvalByRestart: PlantedBug = {
   what: 'a node that nobody has approved is approved when it registers again',
   caughtBy: 'pending',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 1, hours: 0.05, faults: ['restart-machine'] },
+  scene: { nodes: 3, models: 1, hours: 0.2, faults: ['delete-node', 'restart-machine', 'kill-worker'] },
   hooks: () => ({
     beforeCommit(run, statements) {
       for (const { params } of statementsOf('registration', statements)) {

@@ -11,7 +11,7 @@ export const stackedSpread: PlantedBug = {
   what: 'one on every node becomes as many as there are nodes, wherever they fit',
   caughtBy: 'spread',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 8, hours: 0.3, faults: ['change-rule'] },
+  scene: { nodes: 2, models: 10, hours: 0.2, faults: ['change-rule'] },
   hooks: () => ({
     decide: (real) => ({
       reconcile: (world, ...rest) => real.reconcile(asCount(world), ...rest),

@@ -10,7 +10,7 @@ export const staleCommand: PlantedBug = {
   what: 'a late stop ends whatever is in the slot by then',
   caughtBy: 'siblings',
   withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.5, faults: ['storm-on-bus', 'change-model', 'change-rule'] },
+  scene: { nodes: 2, models: 3, hours: 0.4, faults: ['storm-on-bus', 'change-rule', 'change-model'] },
   hooks: () => ({
     supervisor(real) {
       const keys = new Map<string, string>()

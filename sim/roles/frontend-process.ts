@@ -93,11 +93,17 @@ export class FrontendProcess {
   }
 
   credentials(nodeId: string): Promise<Registered> {
-    return nodeSelfAnswers(this.#deps).nodeCredentials(undefined as never, { id: nodeId } as never, CALLER) as Promise<Registered>
+    return nodeSelfAnswers(this.#deps).nodeCredentials(
+      undefined as never,
+      { id: nodeId } as never,
+      CALLER,
+    ) as Promise<Registered>
   }
 
   deregister(nodeId: string): Promise<unknown> {
-    return Promise.resolve(nodeSelfAnswers(this.#deps).deregisterNode(undefined as never, { id: nodeId } as never, CALLER))
+    return Promise.resolve(
+      nodeSelfAnswers(this.#deps).deregisterNode(undefined as never, { id: nodeId } as never, CALLER),
+    )
   }
 }
 

@@ -20,9 +20,7 @@ export async function findAnswering(
   probe: ProbeReplica = answersRequests,
 ): Promise<string[]> {
   const silent = await listSilentReplicas(sql, limits.offlineAfterMs)
-  const answers = await Promise.all(
-    silent.slice(0, MOST_PROBES).map((replica) => probe(replica, clusterSecret)),
-  )
+  const answers = await Promise.all(silent.slice(0, MOST_PROBES).map((replica) => probe(replica, clusterSecret)))
   return silent.filter((_, i) => answers[i]).map(({ nodeId }) => nodeId)
 }
 

@@ -71,9 +71,7 @@ export async function listDecisiveNodes(sql: Sql, ids?: Among): Promise<StoredNo
   const columns = Object.keys(decisive).join(', ')
   const rows = await queryAmong(sql, 'id', ids, (where) => `select ${columns} from nodes ${where} order by name`)
   const labels = await listLabels(sql, ids)
-  return decisiveRows
-    .parse(rows)
-    .map((row) => toNode(row, labels.get(row.id) ?? []))
+  return decisiveRows.parse(rows).map((row) => toNode(row, labels.get(row.id) ?? []))
 }
 
 export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): StoredNode {
