@@ -166,7 +166,12 @@ export class Cluster {
   /** A frontend has made a plan in the transaction that it is in; it counts when that is committed. */
   planned(name: string, plan: AppliedPlan): void {
     this.counts.turns += 1
-    if (plan.plan.steps.length > 0) this.store.onceEnded(name, () => this.watchers.onPlan(plan))
+    const { steps } = plan.plan
+    if (steps.length === 0) return
+    this.store.onceEnded(name, () => {
+      this.counts.evictions += steps.filter(({ kind }) => kind === 'evict').length
+      this.watchers.onPlan(plan)
+    })
   }
 
   bootMachine(machine: Machine): void {

@@ -2,7 +2,6 @@
 export interface Counts {
   heartbeats: number
   turns: number
-  leaders: number
   starts: number
   outOfMemory: number
   evictions: number
@@ -18,7 +17,6 @@ export function noCounts(): Counts {
   return {
     heartbeats: 0,
     turns: 0,
-    leaders: 0,
     starts: 0,
     outOfMemory: 0,
     evictions: 0,

@@ -35,7 +35,7 @@ export interface Hooks {
   /** The planner, and what checks its plans. */
   decide?(real: Decide): Decide
   /** What the routing table is made of. */
-  routedWorld?(world: StoredWorld): StoredWorld
+  routedWorld?: (world: StoredWorld) => StoredWorld
   heartbeat?(heartbeat: HeartbeatMessage, who: Who): HeartbeatMessage
   /** What the worker's commands and heartbeats use. It may be changed in place: `stop`, `start`, `report`, `find`. */
   supervisor?(real: Supervisor, who: Who): Supervisor

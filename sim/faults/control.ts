@@ -28,7 +28,7 @@ export function killFrontend(scene: Scene): string | undefined {
 export function loseFrontends(scene: Scene): string | undefined {
   const { cluster, random } = scene
   const forMs = random.between(5000, 300_000)
-  for (const name of [...cluster.frontendsUp.keys()]) {
+  for (const name of cluster.frontendsUp.keys()) {
     cluster.killFrontend(name)
     cluster.health.disturb(name, forMs + SUCCESSION_MS)
     scene.endAfter(forMs, () => cluster.startFrontend(name))

@@ -47,7 +47,7 @@ export class Faults {
   /** No new ones, and those under way end now. */
   stop(): void {
     this.#isOn = false
-    for (const heal of [...this.#heals]) heal()
+    for (const heal of this.#heals) heal()
   }
 
   #next(): void {

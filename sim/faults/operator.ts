@@ -39,45 +39,43 @@ export class Operator {
       spread_all: isSpread,
       scale_to_zero_after_s: null,
     }
-    this.ask(`rule ${JSON.stringify(rule)}`, (admin) => admin.saveRule(rule as never, NO_PARAMS, CALLER))
+    this.ask(`rule ${JSON.stringify(rule)}`, (admin) => admin.saveRule(rule, NO_PARAMS, CALLER))
   }
 
   deleteRule(name: string): void {
-    this.ask(`deletes the rule of ${name}`, (admin) => admin.deleteRule(undefined as never, params({ name }), CALLER))
+    this.ask(`deletes the rule of ${name}`, (admin) => admin.deleteRule(undefined, params({ name }), CALLER))
   }
 
   /** A new model, or a new meaning of an old one: its replicas have to be replaced. */
   changeModel(name: string): void {
     const { engine, options, memory, antiAffinity } = drawMeaning(this.#random)
     const model = { name, engine, options, memory, anti_affinity: antiAffinity, source: null }
-    this.ask(`model ${JSON.stringify(model)}`, (admin) => admin.saveModel(model as never, NO_PARAMS, CALLER))
+    this.ask(`model ${JSON.stringify(model)}`, (admin) => admin.saveModel(model, NO_PARAMS, CALLER))
   }
 
   deleteModel(name: string): void {
-    this.ask(`deletes the model ${name}`, (admin) => admin.deleteModel(undefined as never, params({ name }), CALLER))
+    this.ask(`deletes the model ${name}`, (admin) => admin.deleteModel(undefined, params({ name }), CALLER))
   }
 
   approve(machine: Machine): void {
-    this.#onNode('approves', machine, (admin, id) => admin.approveNode(undefined as never, params({ id }), CALLER))
+    this.#onNode('approves', machine, (admin, id) => admin.approveNode(undefined, params({ id }), CALLER))
   }
 
   drain(machine: Machine): void {
-    this.#onNode('drains', machine, (admin, id) => admin.drainNode(undefined as never, params({ id }), CALLER))
+    this.#onNode('drains', machine, (admin, id) => admin.drainNode(undefined, params({ id }), CALLER))
   }
 
   resume(machine: Machine): void {
-    this.#onNode('resumes', machine, (admin, id) => admin.resumeNode(undefined as never, params({ id }), CALLER))
+    this.#onNode('resumes', machine, (admin, id) => admin.resumeNode(undefined, params({ id }), CALLER))
   }
 
   deleteNode(machine: Machine): void {
-    this.#onNode('deletes', machine, (admin, id) => admin.deleteNode(undefined as never, params({ id }), CALLER))
+    this.#onNode('deletes', machine, (admin, id) => admin.deleteNode(undefined, params({ id }), CALLER))
   }
 
   changeSlots(machine: Machine): void {
     const value = this.#random.between(1, 3)
-    this.#onNode(`sets ${value} slots of`, machine, (admin, id) =>
-      admin.setSlots({ value } as never, params({ id }), CALLER),
-    )
+    this.#onNode(`sets ${value} slots of`, machine, (admin, id) => admin.setSlots({ value }, params({ id }), CALLER))
   }
 
   /** Also below what is held: then nothing more comes. */
@@ -85,8 +83,8 @@ export class Operator {
     const value = this.#random.oneOf(['30%', '80%', undefined])
     this.#onNode(`sets the budget ${value ?? 'none'} of`, machine, (admin, id) =>
       value === undefined
-        ? admin.resetBudget(undefined as never, params({ id }), CALLER)
-        : admin.setBudget({ value } as never, params({ id }), CALLER),
+        ? admin.resetBudget(undefined, params({ id }), CALLER)
+        : admin.setBudget({ value }, params({ id }), CALLER),
     )
   }
 
@@ -95,12 +93,12 @@ export class Operator {
     const tier = this.#random.oneOf([...TIERS, undefined])
     const labels = tier === undefined ? {} : { tier }
     this.#onNode(`labels ${tier ?? 'nothing'} on`, machine, (admin, id) =>
-      admin.putLabels(labels as never, params({ id }), CALLER),
+      admin.putLabels(labels, params({ id }), CALLER),
     )
   }
 
   acceptLoss(): void {
-    this.ask('accepts the loss of what is gone', (admin) => admin.acceptLoss(undefined as never, NO_PARAMS, CALLER))
+    this.ask('accepts the loss of what is gone', (admin) => admin.acceptLoss(undefined, NO_PARAMS, CALLER))
   }
 
   ask(what: string, act: (admin: Admin) => Promise<unknown>): void {

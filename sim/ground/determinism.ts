@@ -14,6 +14,7 @@ export function ownTimeAndChance(queue: EventQueue, random: Random): () => void 
   const before = {
     random: Math.random,
     now: Date.now,
+    // oxlint-disable-next-line typescript/unbound-method -- put back where it was
     performanceNow: performance.now,
     randomUUID: crypto.randomUUID,
     randomBytes: crypto.randomBytes,
@@ -29,8 +30,8 @@ export function ownTimeAndChance(queue: EventQueue, random: Random): () => void 
       .toString(16)
       .padStart(digits, '0')
   crypto.randomUUID = () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(6)}${hex(6)}`
-  crypto.randomBytes = ((size: number) =>
-    Buffer.from(Array.from({ length: size }, () => random.between(0, 255)))) as typeof crypto.randomBytes
+  const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => random.between(0, 255)))
+  Object.assign(crypto, { randomBytes: bytes })
   syncBuiltinESMExports()
   return () => {
     Error.stackTraceLimit = before.stackTraceLimit

@@ -74,7 +74,7 @@ export class SimProcess {
     if (this.#state === 'dead') return
     this.#state = 'dead'
     this.#held = []
-    for (const callback of [...this.#onDeath]) callback()
+    for (const callback of this.#onDeath) callback()
     this.#onDeath.clear()
   }
 

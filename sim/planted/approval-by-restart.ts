@@ -9,7 +9,7 @@ export const approvalByRestart: PlantedBug = {
   name: 'approval-by-restart',
   what: 'a node that nobody has approved is approved when it registers again',
   caughtBy: 'pending',
-  withinSeeds: 5,
+  withinSeeds: 7,
   scene: { nodes: 3, models: 1, hours: 0.2, faults: ['delete-node', 'restart-machine', 'kill-worker'] },
   hooks: () => ({
     beforeCommit(run, statements) {

@@ -9,7 +9,7 @@ export const evictionRemovesSiblings: PlantedBug = {
   name: 'eviction-removes-siblings',
   what: 'to stop one replica stops all replicas of its model on the node',
   caughtBy: 'siblings',
-  withinSeeds: 5,
+  withinSeeds: 8,
   scene: { nodes: 3, models: 3, hours: 0.3, faults: ['change-rule', 'change-model'] },
   hooks: () => ({
     supervisor(real) {

@@ -10,7 +10,7 @@ export const reregistrationWipes: PlantedBug = {
   name: 'reregistration-wipes',
   what: 'a worker that registers again loses its replicas, though they run',
   caughtBy: 'kept',
-  withinSeeds: 5,
+  withinSeeds: 4,
   scene: { nodes: 3, models: 3, hours: 0.2, faults: ['kill-worker'] },
   hooks: () => ({
     beforeCommit(run, statements) {

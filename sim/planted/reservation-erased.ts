@@ -9,7 +9,7 @@ export const reservationErased: PlantedBug = {
   name: 'reservation-erased',
   what: 'a heartbeat forgets the memory that is held for replicas on their way',
   caughtBy: 'claims',
-  withinSeeds: 5,
+  withinSeeds: 8,
   scene: { nodes: 2, models: 6, hours: 0.2, faults: ['change-rule'] },
   hooks: () => ({
     beforeCommit(run, statements) {

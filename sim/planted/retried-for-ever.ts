@@ -8,8 +8,8 @@ export const retriedForEver: PlantedBug = {
   name: 'retried-for-ever',
   what: 'a start that cannot succeed is tried again at once, without end',
   caughtBy: 'retries',
-  withinSeeds: 5,
-  scene: { nodes: 3, models: 3, hours: 0.3, faults: ['break-model'] },
+  withinSeeds: 7,
+  scene: { nodes: 2, models: 3, hours: 0.2, faults: ['crash-engine', 'break-model'] },
   hooks: () => ({
     // Of a move to `failed`: the count of failures and the wait, which grows with it.
     statement(statement) {

@@ -8,7 +8,7 @@ export const selectorIgnored: PlantedBug = {
   name: 'selector-ignored',
   what: 'requests go to replicas on nodes that the rule excludes',
   caughtBy: 'routes',
-  withinSeeds: 5,
+  withinSeeds: 8,
   scene: { nodes: 3, models: 3, hours: 0.5, faults: ['change-label', 'change-rule'] },
   hooks: () => ({
     routedWorld: (world) => ({ ...world, rules: world.rules.map((rule) => ({ ...rule, nodeSelector: {} })) }),

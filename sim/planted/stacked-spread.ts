@@ -10,8 +10,8 @@ export const stackedSpread: PlantedBug = {
   name: 'stacked-spread',
   what: 'one on every node becomes as many as there are nodes, wherever they fit',
   caughtBy: 'spread',
-  withinSeeds: 5,
-  scene: { nodes: 2, models: 10, hours: 0.2, faults: ['change-rule'] },
+  withinSeeds: 10,
+  scene: { nodes: 4, models: 8, hours: 0.2, faults: ['change-rule'] },
   hooks: () => ({
     decide: (real) => ({
       reconcile: (world, ...rest) => real.reconcile(asCount(world), ...rest),

@@ -9,8 +9,8 @@ export const staleCommand: PlantedBug = {
   name: 'stale-command',
   what: 'a late stop ends whatever is in the slot by then',
   caughtBy: 'siblings',
-  withinSeeds: 5,
-  scene: { nodes: 2, models: 3, hours: 0.4, faults: ['storm-on-bus', 'change-rule', 'change-model'] },
+  withinSeeds: 14,
+  scene: { nodes: 1, models: 3, hours: 0.4, faults: ['storm-on-bus', 'change-model'] },
   hooks: () => ({
     supervisor(real) {
       const keys = new Map<string, string>()

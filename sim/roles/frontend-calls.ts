@@ -72,7 +72,7 @@ export class WorkerCalls {
         frontend.process.run(() => {
           act(frontend).then(
             (value) => back(() => resolve(value)),
-            (error: unknown) => back(() => reject(error as Error)),
+            (error: Error) => back(() => reject(error)),
           )
         })
       })

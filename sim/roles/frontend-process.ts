@@ -93,18 +93,16 @@ export class FrontendProcess {
   }
 
   credentials(nodeId: string): Promise<Registered> {
-    return nodeSelfAnswers(this.#deps).nodeCredentials(
-      undefined as never,
-      { id: nodeId } as never,
-      CALLER,
-    ) as Promise<Registered>
+    return nodeSelfAnswers(this.#deps).nodeCredentials(undefined, params(nodeId), CALLER)
   }
 
   deregister(nodeId: string): Promise<unknown> {
-    return Promise.resolve(
-      nodeSelfAnswers(this.#deps).deregisterNode(undefined as never, { id: nodeId } as never, CALLER),
-    )
+    return nodeSelfAnswers(this.#deps).deregisterNode(undefined, params(nodeId), CALLER)
   }
+}
+
+function params(id: string): Record<'id' | 'key' | 'name' | 'path', string> {
+  return { id, key: '', name: '', path: '' }
 }
 
 const CALL = { socket: { remoteAddress: '10.0.0.1' }, headers: {} }

@@ -25,7 +25,7 @@ export interface Processes {
   listener(port: number, identity: ProcessIdentity): Promise<Listener | undefined>
   kernelKills(): number | undefined
   /** Whether an engine on this port is ready, for those whose profile says how to ask. */
-  answers(port: number, ready: Exclude<EngineProfile['ready'], { log: string }>): Promise<boolean>
+  answers: (port: number, ready: Exclude<EngineProfile['ready'], { log: string }>) => Promise<boolean>
 }
 
 export const realProcesses: Processes = {
