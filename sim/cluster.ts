@@ -1,122 +1,228 @@
-import type { HeartbeatMessage, RoutingDeltaMessage, RoutingSnapshotMessage } from '../src/api/bus/messages.ts'
-import type { LoadStatus } from '../src/api/load-status.ts'
-import { Bus } from './bus.ts'
-import { SimControl } from './control.ts'
-import { EventQueue } from './event-queue.ts'
-import { TIERS } from './faults/admin.ts'
-import { SimGateway, type GatewayDeps } from './gateway.ts'
-import { noCounts, type Ground } from './ground.ts'
+import type { PlacePolicy } from '../src/core/placement/types.ts'
+import { hashSecret } from '../src/platform/secrets.ts'
+import type { LivenessLimits } from '../src/store/nodes.ts'
+import type { AppliedPlan } from './checks/applied-plan.ts'
+import type { Reached } from './checks/check.ts'
+import type { EventQueue } from './event-queue.ts'
+import { BusExchange } from './ground/bus-exchange.ts'
+import { Network } from './ground/network.ts'
+import { SimStore } from './ground/sim-store.ts'
 import { drawHardware } from './hardware.ts'
 import { Health } from './health.ts'
-import { Machine } from './machine.ts'
-import type { Parts } from './parts.ts'
-import { Random } from './random.ts'
-import { Store } from './store.ts'
-import { Trace } from './trace.ts'
-import { FAILURE_CHANCES, MEAN_LIFE_MS, type Scale } from './scale.ts'
+import type { Hooks } from './hooks.ts'
+import type { EngineChances, SimEngine } from './machine/engine.ts'
+import { Machine } from './machine/machine.ts'
+import type { Random } from './random.ts'
+import { DataPath } from './roles/data-path.ts'
+import { WorkerCalls } from './roles/frontend-calls.ts'
+import { FrontendProcess } from './roles/frontend-process.ts'
+import { GatewayDisk, GatewayProcess } from './roles/gateway-process.ts'
+import { WorkerProcess } from './roles/worker-process.ts'
+import { noCounts, type Counts } from './counts.ts'
+import { streamOf } from './streams.ts'
+import type { Trace } from './trace.ts'
 
-const FRONTENDS = ['f1', 'f2']
-const GATEWAYS = ['g1', 'g2']
+export interface Settings {
+  heartbeatPeriodMs: number
+  pace: { turnPeriodMs: number; leaseTtlMs: number }
+  liveness: LivenessLimits
+  policy: PlacePolicy
+}
 
-/** A whole cluster: machines, two frontends that compete to lead, two gateways, and the bus between them. */
+export interface ClusterDeps {
+  seed: number
+  nodes: number
+  hours: number
+  queue: EventQueue
+  trace: Trace
+  hooks: Hooks
+}
+
+/** What checks want to know as it happens. */
+export interface Watchers {
+  onOutOfMemory: (machine: Machine, engine: SimEngine) => void
+  onServed: (engine: SimEngine, reached: Reached) => void
+  onToldToEnd: (machine: Machine, engine: SimEngine) => void
+  onPlan: (plan: AppliedPlan) => void
+  onAllowed: (nodeId: string) => void
+}
+
+function nothing(): void {}
+
+/** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
+const PACES = {
+  quick: { heartbeats: [5000, 10_000, 15_000], control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 } },
+  slow: { heartbeats: [25_000, 30_000], control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 } },
+}
+const MOST_QUICK_NODE_HOURS = 100
+const MISSED_HEARTBEATS = 3
+const OFFLINE_AFTER_MS = 60_000
+export const TIERS = ['fast', 'slow'] as const
+/** Engines outlive a worker for so long. */
+const ORPHAN_GRACE_MS = 60_000
+
+/** A whole cluster: machines, two frontends that compete to lead, two gateways, the store and the bus between them. */
 export class Cluster {
-  readonly ground: Ground
+  readonly queue: EventQueue
+  readonly trace: Trace
+  readonly hooks: Hooks
+  readonly random: Random
+  readonly settings: Settings
+  readonly network: Network
+  readonly exchange: BusExchange
+  readonly store: SimStore
+  readonly chances: EngineChances
+  readonly counts: Counts = noCounts()
+  readonly health: Health
+  readonly frontends: WorkerCalls
+  readonly dataPath: DataPath
   readonly machines: readonly Machine[]
-  readonly gateways: readonly SimGateway[]
-  /** Frontends that are up, by name. */
-  readonly controls = new Map<string, SimControl>()
+  readonly frontendNames = ['f1', 'f2'] as const
+  readonly gatewayNames = ['g1', 'g2'] as const
+  readonly frontendsUp = new Map<string, FrontendProcess>()
+  readonly gatewaysUp = new Map<string, GatewayProcess>()
+  readonly joinToken = 'simulated-join-token'
+  readonly watchers: Watchers = {
+    onOutOfMemory: nothing,
+    onServed: nothing,
+    onToldToEnd: nothing,
+    onPlan: nothing,
+    onAllowed: nothing,
+  }
+  readonly #gatewayDisks = new Map<string, GatewayDisk>()
+  readonly #byAddress = new Map<string, Machine>()
 
-  constructor(seed: number, scale: Scale, parts: Parts) {
-    const queue = new EventQueue()
-    const random = new Random(seed)
-    const health = new Health()
-    this.ground = {
-      queue,
-      random,
-      health,
-      parts,
-      trace: new Trace(queue),
-      bus: new Bus(queue, random, health),
-      store: new Store(queue, parts.broken),
-      counts: noCounts(),
+  constructor({ seed, nodes, hours, queue, trace, hooks }: ClusterDeps) {
+    this.queue = queue
+    this.trace = trace
+    this.hooks = hooks
+    this.random = streamOf(seed, 'cluster')
+    const { random } = this
+    const pace = nodes * hours > MOST_QUICK_NODE_HOURS ? PACES.slow : PACES.quick
+    const heartbeatPeriodMs = random.oneOf(pace.heartbeats)!
+    this.settings = {
+      heartbeatPeriodMs,
+      pace: pace.control,
+      liveness: {
+        unreachableAfterMs: MISSED_HEARTBEATS * heartbeatPeriodMs,
+        offlineAfterMs: Math.max(OFFLINE_AFTER_MS, (MISSED_HEARTBEATS + 2) * heartbeatPeriodMs),
+      },
       policy: random.oneOf(['spread', 'pack'] as const)!,
-      happened: { commits: [], applied: [], planProblems: [], published: [], outOfMemory: [], unserved: [] },
-      engines: { failureChance: random.oneOf(FAILURE_CHANCES)!, meanLifeMs: MEAN_LIFE_MS, isHonest: false },
     }
-    const { ground } = this
-    const askSnapshot = (reply: (snapshot: RoutingSnapshotMessage) => void): void => this.#askSnapshot(reply)
-    const askWanted: GatewayDeps['askWanted'] = (...asked) => this.#askWanted(...asked)
-    this.machines = Array.from({ length: scale.nodes }, (_, index) => this.#newMachine(index))
-    this.gateways = GATEWAYS.map(
-      (name) => new SimGateway({ ...ground, name, findWorker: this.findWorker, askSnapshot, askWanted }),
-    )
-    for (const name of FRONTENDS) this.startFrontend(name)
-    for (const machine of this.machines) queue.after(random.between(0, 20_000), () => machine.boot())
+    this.chances = {
+      failure: random.oneOf([0, 0.1, 0.5])!,
+      meanLifeMs: 6 * 3_600_000,
+      mostLoadMs: 15_000,
+      isHonest: false,
+    }
+    this.health = new Health(queue)
+    this.network = new Network(queue, streamOf(seed, 'network'))
+    this.exchange = new BusExchange(queue, this.network, (nodeId) => this.watchers.onAllowed(nodeId))
+    this.store = new SimStore(queue, this.network, streamOf(seed, 'store'), hooks)
+    this.frontends = new WorkerCalls(this)
+    this.dataPath = new DataPath(this)
+    this.#insertToken()
+    this.machines = Array.from({ length: nodes }, (_, index) => this.#newMachine(index))
+    for (const name of this.gatewayNames) this.#gatewayDisks.set(name, new GatewayDisk())
+    for (const name of this.frontendNames) this.startFrontend(name)
+    for (const name of this.gatewayNames) this.startGateway(name)
+    for (const machine of this.machines) queue.after(random.between(0, 20_000), () => this.bootMachine(machine))
   }
 
-  readonly findWorker = (nodeId: string): Machine['worker'] =>
-    this.machines.find((machine) => machine.id === nodeId)?.worker
+  machineAt(address: string): Machine | undefined {
+    return this.#byAddress.get(address)
+  }
+
+  machineOfNode(nodeId: string): Machine | undefined {
+    return this.machines.find((machine) => machine.nodeId === nodeId)
+  }
+
+  frontendOf(name: string): FrontendProcess | undefined {
+    return this.frontendsUp.get(name)
+  }
 
   startFrontend(name: string): void {
-    const { ground, findWorker } = this
-    const publishDelta = (delta: RoutingDeltaMessage): void => this.#publishDelta(delta)
-    this.controls.set(name, new SimControl({ ...ground, owner: name, findWorker, publishDelta }))
+    if (this.frontendsUp.has(name)) return
+    this.trace.add(name, 'starts')
+    this.frontendsUp.set(name, new FrontendProcess(this, name))
   }
 
   killFrontend(name: string): void {
-    this.controls.get(name)?.kill()
-    this.controls.delete(name)
+    this.frontendsUp.get(name)?.process.kill()
+    this.frontendsUp.delete(name)
   }
 
-  leader(): SimControl | undefined {
-    return [...this.controls.values()].find((control) => control.isLeading())
+  startGateway(name: string): void {
+    if (this.gatewaysUp.has(name)) return
+    this.trace.add(name, 'starts')
+    this.gatewaysUp.set(name, new GatewayProcess(this, name, this.#gatewayDisks.get(name)!))
   }
 
-  /** The store has changed: one frontend knows at once, the others are told over the bus. */
-  wake(): void {
-    const [first, ...others] = this.controls.values()
-    first?.wake()
-    for (const other of others) this.ground.bus.carry(undefined, () => other.wake())
+  killGateway(name: string): void {
+    this.gatewaysUp.get(name)?.process.kill()
+    this.gatewaysUp.delete(name)
   }
 
-  #newMachine(index: number): Machine {
-    const { ground } = this
-    return new Machine(`n${index + 1}`, {
-      ground,
-      hardware: drawHardware(ground.random),
-      slots: ground.random.between(1, 2),
-      labels: { tier: ground.random.oneOf(TIERS)! },
-      approved: !ground.random.chance(0.2),
-      hasFrontend: () => this.controls.size > 0,
-      publish: (nodeId, heartbeat) => this.#publishHeartbeat(nodeId, heartbeat),
-      onRegistered: () => this.wake(),
+  /** A frontend has made a plan in the transaction that it is in; it counts when that is committed. */
+  planned(name: string, plan: AppliedPlan): void {
+    this.counts.turns += 1
+    const { steps } = plan.plan
+    if (steps.length === 0) return
+    this.store.onceEnded(name, () => {
+      this.counts.evictions += steps.filter(({ kind }) => kind === 'evict').length
+      this.watchers.onPlan(plan)
     })
   }
 
-  #publishHeartbeat(nodeId: string, heartbeat: HeartbeatMessage): void {
-    for (const control of this.controls.values()) {
-      this.ground.bus.carry(nodeId, () => control.hear(nodeId, heartbeat))
-    }
+  bootMachine(machine: Machine): void {
+    machine.boot()
+    this.startWorker(machine)
   }
 
-  #publishDelta(delta: RoutingDeltaMessage): void {
-    for (const gateway of this.gateways) this.ground.bus.carry(undefined, () => gateway.hearDelta(delta))
+  startWorker(machine: Machine): void {
+    if (!machine.isUp || machine.worker) return
+    const worker = new WorkerProcess(this, machine)
+    machine.worker = worker
+    this.trace.add(machine.name, 'its worker starts')
+    void worker.start()
   }
 
-  #askSnapshot(reply: (snapshot: RoutingSnapshotMessage) => void): void {
-    const { bus } = this.ground
-    for (const control of this.controls.values()) {
-      bus.carry(undefined, () => control.answerSnapshot((snapshot) => bus.carry(undefined, () => reply(snapshot))))
-    }
+  /** kill -9 of the worker alone. Its engines run on, and are ended after a minute without one. */
+  killWorker(machine: Machine): void {
+    const { worker } = machine
+    if (!worker) return
+    worker.kill()
+    machine.worker = undefined
+    for (const engine of machine.engines.values()) engine.keeper = undefined
+    this.queue.after(ORPHAN_GRACE_MS, () => {
+      if (machine.worker || !machine.isUp) return
+      for (const engine of machine.engines.values()) engine.terminate()
+    })
   }
 
-  /** All hear it; whoever leads answers. */
-  #askWanted(modelName: string, wantedMs: number, reply: (status: LoadStatus) => void): void {
-    const { bus } = this.ground
-    for (const control of this.controls.values()) {
-      bus.carry(undefined, () =>
-        control.want(modelName, wantedMs, (status) => bus.carry(undefined, () => reply(status))),
-      )
-    }
+  #newMachine(index: number): Machine {
+    const { random } = this
+    const machine = new Machine(index, {
+      queue: this.queue,
+      random,
+      chances: this.chances,
+      hardware: drawHardware(random),
+      slots: random.between(1, 2),
+      labels: { tier: random.oneOf(TIERS)! },
+      onOutOfMemory: (...happened) => {
+        this.counts.outOfMemory += 1
+        this.watchers.onOutOfMemory(...happened)
+      },
+      onStart: () => (this.counts.starts += 1),
+    })
+    this.#byAddress.set(machine.address, machine)
+    return machine
+  }
+
+  #insertToken(): void {
+    this.store.run(
+      `insert into join_tokens (id, name, token_hash, created_at) values ('token', 'default', $1, now_ms())`,
+      [hashSecret(this.joinToken)],
+    )
   }
 }

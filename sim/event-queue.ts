@@ -1,74 +1,119 @@
+/** A time of day like any other, so that what computes with times of the real world finds nothing odd. */
+export const START_MS = 1_750_000_000_000
+
+/** Events that run before others get a turn: between two of them all promises settle, which is what makes them events. */
+const BATCH = 128
+
 interface Event {
   atMs: number
   sequence: number
-  run: () => void
+  run: (() => void) | undefined
 }
-
-/** Far from 0, so that a time that somebody forgot to set is noticed. */
-export const START_MS = 1_000_000
 
 /** Virtual time. Events run in order of (time, the order in which they were asked for), so one seed has one history. */
 export class EventQueue {
   nowMs = START_MS
   /** How many events have run: the number that a violation names. */
   ran = 0
+  /** Of all events that ran, when and in which order: two runs that differ at all differ in it. */
+  hash = 0
   readonly #heap: Event[] = []
   #sequence = 0
 
-  after(delayMs: number, run: () => void): void {
-    this.#sequence += 1
-    this.#heap.push({ atMs: this.nowMs + Math.max(0, Math.round(delayMs)), sequence: this.#sequence, run })
-    this.#up(this.#heap.length - 1)
-  }
-
-  /** Runs the next event if it is due by then; otherwise time passes. False when there was none. */
-  runNext(untilMs: number): boolean {
-    const next = this.#heap[0]
-    if (!next || next.atMs > untilMs) {
-      this.nowMs = untilMs
-      return false
+  /** The returned function calls it off. */
+  after(delayMs: number, run: () => void): () => void {
+    const event: Event = {
+      atMs: this.nowMs + (delayMs > 0 ? Math.round(delayMs) : 0),
+      sequence: (this.#sequence += 1),
+      run,
     }
-    const last = this.#heap.pop()!
-    if (last !== next) {
-      this.#heap[0] = last
-      this.#down(0)
-    }
-    this.nowMs = next.atMs
-    this.ran += 1
-    next.run()
-    return true
-  }
-
-  #up(index: number): void {
-    for (let child = index; child > 0;) {
-      const parent = (child - 1) >> 1
-      if (!this.#isBefore(child, parent)) return
-      this.#swap(child, parent)
-      child = parent
+    this.#push(event)
+    return () => {
+      event.run = undefined
     }
   }
 
-  #down(index: number): void {
-    for (let parent = index; ;) {
-      let first = parent
-      for (const child of [2 * parent + 1, 2 * parent + 2]) {
-        if (child < this.#heap.length && this.#isBefore(child, first)) first = child
+  /**
+   * Runs all that is due by then. After each event everything that it set going runs until it waits for another event;
+   * then `afterEach` looks at what became of it, and says whether to go on.
+   */
+  runUntil(untilMs: number, afterEach: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      let isFirst = true
+      const step = (): void => {
+        if (isOver) return
+        try {
+          const goesOn = isFirst || afterEach()
+          isFirst = false
+          if (goesOn && this.#runNext(untilMs)) return
+          isOver = true
+          resolve()
+        } catch (error) {
+          isOver = true
+          reject(error)
+        }
       }
-      if (first === parent) return
-      this.#swap(first, parent)
-      parent = first
+      // Node runs what promises have to do between two callbacks of one round.
+      const round = (): void => {
+        for (let i = 0; i < BATCH; i += 1) setImmediate(step)
+        setImmediate(() => !isOver && round())
+      }
+      round()
+    })
+  }
+
+  #runNext(untilMs: number): boolean {
+    for (;;) {
+      const next = this.#heap[0]
+      if (!next || next.atMs > untilMs) {
+        this.nowMs = untilMs
+        return false
+      }
+      this.#pop()
+      const { run } = next
+      if (!run) continue
+      this.nowMs = next.atMs
+      this.ran += 1
+      this.hash = (Math.imul(this.hash ^ (next.sequence | 0), 0x9e3779b1) + (next.atMs % 0x7fffffff)) | 0
+      run()
+      return true
     }
   }
 
-  #isBefore(i: number, j: number): boolean {
-    const a = this.#heap[i]!
-    const b = this.#heap[j]!
-    return a.atMs === b.atMs ? a.sequence < b.sequence : a.atMs < b.atMs
+  #push(event: Event): void {
+    const heap = this.#heap
+    let at = heap.length
+    heap.push(event)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      const above = heap[parent]!
+      if (isBefore(above, event)) break
+      heap[at] = above
+      at = parent
+    }
+    heap[at] = event
   }
 
-  #swap(i: number, j: number): void {
-    const event = this.#heap[i]!
-    this.#heap[i] = this.#heap[j]!
-    this.#heap[j] = event
+  #pop(): void {
+    const heap = this.#heap
+    const last = heap.pop()!
+    const count = heap.length
+    if (count === 0) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= count) break
+      if (child + 1 < count && isBefore(heap[child + 1]!, heap[child]!)) child += 1
+      const below = heap[child]!
+      if (isBefore(last, below)) break
+      heap[at] = below
+      at = child
+    }
+    heap[at] = last
   }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.atMs === b.atMs ? a.sequence < b.sequence : a.atMs < b.atMs
 }

@@ -1,30 +1,35 @@
+import type { EventQueue } from './event-queue.ts'
+
+/** Everybody at once. */
+export const ALL = 'all'
+
 /**
- * Since when the way between a node and a leader has been undisturbed. Some promises hold within a time "while the bus
- * is healthy": their time starts here. Every fault says until when it disturbs.
+ * Since when each part of the cluster has been left alone. Promises that hold within a time hold from when nobody disturbs
+ * those who have to keep them.
  */
 export class Health {
-  #controlMs = 0
-  readonly #nodeMs = new Map<string, number>()
+  readonly #queue: EventQueue
+  readonly #untilMs = new Map<string, number>()
 
-  /** Nobody may lead until then. */
-  disturbControl(untilMs: number): void {
-    this.#controlMs = Math.max(this.#controlMs, untilMs)
+  constructor(queue: EventQueue) {
+    this.#queue = queue
   }
 
-  /** Messages of this node may be lost or late until then. */
-  disturbNode(nodeId: string, untilMs: number): void {
-    this.#nodeMs.set(nodeId, Math.max(this.nodeSinceMs(nodeId), untilMs))
+  /** By its name: a process, a machine, `store`, `bus`. */
+  disturb(name: string, forMs: number): void {
+    const untilMs = this.#queue.nowMs + forMs
+    if (untilMs > (this.#untilMs.get(name) ?? 0)) this.#untilMs.set(name, untilMs)
   }
 
-  controlSinceMs(): number {
-    return this.#controlMs
+  /** When the last of these was left alone; later than now while one is not. */
+  calmSinceMs(...names: string[]): number {
+    let sinceMs = this.#untilMs.get(ALL) ?? 0
+    for (const name of names) sinceMs = Math.max(sinceMs, this.#untilMs.get(name) ?? 0)
+    return sinceMs
   }
 
-  nodeSinceMs(nodeId: string): number {
-    return this.#nodeMs.get(nodeId) ?? 0
-  }
-
-  sinceMs(nodeId: string): number {
-    return Math.max(this.#controlMs, this.nodeSinceMs(nodeId))
+  /** Of all that must work for control to do its part: a leader, the store, the bus. */
+  controlCalmSinceMs(): number {
+    return this.calmSinceMs('f1', 'f2', 'store', 'bus')
   }
 }

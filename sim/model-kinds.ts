@@ -17,7 +17,7 @@ export const engineKinds = {
   /** Takes its share of a device at once. */
   greedy: { memory: 'preallocated', uses: { device: 'gpu', share: { option: 'share', default: 0.6 } } },
 } as const satisfies Record<string, EngineKind>
-type EngineName = keyof typeof engineKinds
+export type EngineName = keyof typeof engineKinds
 
 const SIZES = [GIB, 4 * GIB, 7 * GIB, 12 * GIB, 20 * GIB, 20 * GIB]
 const RAM = GIB / 2
@@ -77,6 +77,10 @@ export function takenBy(
 
 /** As heartbeats tell of them: all can run, or none. */
 export function engineReports(hasProgram: boolean): ReportedEngineMessage[] {
+  return hasProgram ? runnable : missing
+}
+
+function reports(hasProgram: boolean): ReportedEngineMessage[] {
   const [state, reason] = hasProgram
     ? (['available', null] as const)
     : (['missing', 'sim-engine is not in PATH'] as const)
@@ -91,3 +95,6 @@ export function engineReports(hasProgram: boolean): ReportedEngineMessage[] {
     ...kind,
   }))
 }
+
+const runnable = reports(true)
+const missing = reports(false)

@@ -1,84 +1,149 @@
 import { commandLine, type Arguments } from './arguments.ts'
-import { noCounts, type Counts } from './ground.ts'
-import { QUIET_MS } from './scale.ts'
+import { wrapWords } from './arguments-help.ts'
+import type { Explained } from './shrink-failure.ts'
 import type { Outcome } from './simulate.ts'
+import { spanText } from './soak-progress.ts'
+import type { Tally } from './soak-tally.ts'
+import { clockText } from './trace.ts'
+import { transcript, WHO_IS_WHO } from './transcript.ts'
 
 const COLUMNS = 78
+/** Seeds that failed besides the one that is explained, when it was told to go on. */
+const MOST_OTHERS = 20
 
-/** What a person reads at the end. No wall-clock time in it: the same seed gives the same bytes. */
-export function report(asked: Arguments, outcomes: readonly Outcome[]): string {
-  const total = sum(outcomes)
-  const violated = outcomes.find(({ violation }) => violation !== undefined)
+export interface Reported {
+  asked: Arguments
+  tally: Tally
+  commit: string
+  wallMs: number
+  jobs: number
+  /** True when somebody called it off. */
+  isCutShort: boolean
+  explained?: Explained | undefined
+}
+
+/** What a person reads at the end. All but its last line is the same for the same seeds. */
+export function report(reported: Reported): string {
+  const { asked, tally, commit, isCutShort } = reported
+  if (tally.seeds === 0) return 'Flotilla simulator: called off before any seed was through.\n'
   const lines = [
-    `Flotilla simulator: ${seedsOf(outcomes)}, ${asked.nodes} nodes, ${asked.models} models,`,
-    `${asked.minutes} min with faults and ${QUIET_MS / 60_000} min without, each`,
+    `Flotilla simulator: ${seedsText(tally)}, ${many(asked.nodes, 'node')}, ${many(asked.models, 'model')},`,
+    `${asked.hours} h with faults and a quiet time after them, each`,
+    commit,
+    ...(asked.bug ? [`with a planted bug: ${asked.bug}`] : []),
+    ...(isCutShort ? ['Called off: this is what there is so far.'] : []),
     '',
-    row('virtual time', hours(total.virtualMs), 'events', count(total.events)),
-    row('turns', count(total.turns), 'heartbeats', count(total.heartbeats)),
-    row('starts', count(total.starts), 'failed starts', count(total.failedStarts)),
-    row('evictions', count(total.evictions), 'out of memory', count(total.outOfMemory)),
-    row('engine crashes', count(total.crashes), 'worker deaths', count(total.workerDeaths)),
-    row('node deaths', count(total.nodeDeaths), 'nodes cut off', count(total.partitions)),
-    row('admin changes', count(total.changes), 'changes of leader', count(total.leaders)),
+    ...table(tally),
     '',
-    `  Of ${count(total.accepted)} requests: ${count(total.served)} served, ${count(total.refused)} refused, ${count(total.left)} left,`,
-    `  ${count(total.brokenOff)} broken off, ${count(total.lost)} lost. ${count(total.retried)} tries were repeated.`,
-    `  ${count(total.waited)} waited for their model to be loaded.`,
+    ...(tally.failed > 0 ? failureLines(reported, tally.failures[0]!) : ['All checks held.']),
     '',
-    ...(violated ? violationLines(asked, violated) : ['All checks held.']),
+    timeText(reported),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function violationLines(asked: Arguments, { seed, events, violation }: Outcome): string[] {
-  const { check, message, event, lastLines } = violation!
+function seedsText(tally: Tally): string {
+  const [first, last] = tally.range()
+  if (first === last) return `seed ${first}`
+  const gaps = last - first + 1 === tally.seeds ? '' : ` (${count(tally.seeds)} of them)`
+  return `seeds ${first} to ${last}${gaps}`
+}
+
+function table(tally: Tally): string[] {
+  const cells: [string, string][] = [
+    ['virtual time', virtualText(tally.virtualMs)],
+    ['events', count(tally.events)],
+    ['faults', count(tally.faults)],
+    ['history', tally.history()],
+    ...Object.entries(tally.counts).map(([name, value]): [string, string] => [words(name), count(value)]),
+  ]
+  const rows: string[] = []
+  for (let index = 0; index < cells.length; index += 2) {
+    const row = cells.slice(index, index + 2).map(([name, value]) => `${name.padEnd(17)}${value.padStart(16)}`)
+    rows.push(`  ${row.join('    ')}`)
+  }
+  return rows
+}
+
+function failureLines({ asked, tally, commit, explained }: Reported, first: Outcome): string[] {
+  const { check, message, event, atMs } = first.violation!
+  const others = tally.failures.slice(1, MOST_OTHERS + 1)
   return [
     `VIOLATED: ${check}`,
     ...wrap(message),
     '',
-    `Seed ${seed}, event ${event ?? events}. The last that happened:`,
-    ...lastLines.map((line) => `  ${line}`.slice(0, COLUMNS)),
+    `  in seed ${first.seed}, event ${count(event)}, ${clockText(atMs)} after the start, ${commit}`,
+    ...(others.length > 0 ? [`  ${count(tally.failed)} of ${count(tally.seeds)} seeds failed; the others:`] : []),
+    ...others.map(({ seed, violation }) => `    seed ${seed}: ${violation!.check}`),
+    ...(tally.failed - 1 > others.length ? [`    and ${count(tally.failed - 1 - others.length)} more`] : []),
     '',
-    'Repeat it with:',
-    `  ${commandLine({ ...asked, seed, runs: 1 })}`,
+    ...(explained ? explainedLines(asked, first, explained) : []),
+    'Repeat the whole run with:',
+    ...command(commandLine(asked, first.seed)),
   ]
 }
 
-function sum(outcomes: readonly Outcome[]): Counts & { events: number; virtualMs: number; lost: number } {
-  const total = { ...noCounts(), events: 0, virtualMs: 0, lost: 0 }
-  for (const { counts, events, virtualMs, lost } of outcomes) {
-    for (const name of Object.keys(counts) as (keyof Counts)[]) total[name] += counts[name]
-    total.events += events
-    total.virtualMs += virtualMs
-    total.lost += lost
-  }
-  return total
+function explainedLines(asked: Arguments, first: Outcome, explained: Explained): string[] {
+  const { scenario, outcome, faults, lines, runs, isDone } = explained
+  const { nodes, models, hours, untilHours } = scenario
+  const isShorter = outcome !== first
+  const short: Arguments = { ...asked, nodes, models, untilHours, onlyFaults: faults }
+  const size = [
+    `${faults.length} of ${first.faultsInjected} faults`,
+    `${nodes} of ${asked.nodes} nodes`,
+    `${models} of ${asked.models} models`,
+    `${untilHours ?? hours} of ${hours} h`,
+  ].join(', ')
+  const tried = `${runs} ${runs === 1 ? 'try' : 'tries'}${isDone ? '' : ', then time was over'}`
+  return [
+    ...(isShorter
+      ? ['The shortest run found that violates the same check:', `  ${size} (${tried})`, '']
+      : [`No shorter run was found that violates the same check (${tried}).`, '']),
+    'What happened:',
+    ...WHO_IS_WHO.map((line) => `  ${line}`),
+    '  > marks lines about those whom the message names.',
+    '',
+    ...transcript(lines, outcome.violation!, asked.lines),
+    '',
+    ...(isShorter ? ['Repeat the shortest run with:', ...command(commandLine(short, scenario.seed)), ''] : []),
+  ]
 }
 
-function seedsOf(outcomes: readonly Outcome[]): string {
-  const [first, last] = [outcomes[0]!.seed, outcomes.at(-1)!.seed]
-  return first === last ? `seed ${first}` : `seeds ${first} to ${last}`
+function timeText({ tally, wallMs, jobs }: Reported): string {
+  const each = (tally.cpuMs / tally.seeds / 1000).toFixed(1)
+  const cpu = `${spanText(tally.cpuMs)} of CPU time, ${each} s a seed, ${(tally.longestCpuMs / 1000).toFixed(1)} s at most`
+  return `Took ${spanText(wallMs)} with ${jobs} side by side: ${cpu}.`
 }
 
-function row(left: string, leftValue: string, right: string, rightValue: string): string {
-  return `  ${left.padEnd(16)}${leftValue.padStart(12)}    ${right.padEnd(18)}${rightValue.padStart(12)}`
+/** `outOfMemory` as people write it. */
+function words(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('-', ' ')
+}
+
+function many(value: number, noun: string): string {
+  return `${value} ${noun}${value === 1 ? '' : 's'}`
 }
 
 function count(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-function hours(ms: number): string {
-  const minutes = Math.floor(ms / 60_000)
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+function virtualText(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000)
+  return hours >= 100 ? `${count(hours)} h` : `${hours} h ${Math.floor(ms / 60_000) % 60} min`
 }
 
 function wrap(text: string): string[] {
+  return text.split('\n').flatMap((line) => wrapWords(line.trim(), COLUMNS - 2).map((part) => `  ${part}`))
+}
+
+/** A long one is continued as a shell reads it, between options. */
+function command(line: string): string[] {
   const lines: string[] = []
-  for (const word of text.split(' ')) {
+  for (const part of line.split(/ (?=--\w)/)) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= COLUMNS) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(`  ${word}`)
+    if (last !== undefined && last.length + 1 + part.length <= COLUMNS - 6) lines[lines.length - 1] = `${last} ${part}`
+    else lines.push(part)
   }
-  return lines
+  return lines.map((part, index) => `${index === 0 ? '  ' : '    '}${part}${index < lines.length - 1 ? ' \\' : ''}`)
 }

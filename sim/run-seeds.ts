@@ -1,31 +1,103 @@
-import { helpText, parseArguments, type Arguments } from './arguments.ts'
-import { realParts } from './parts.ts'
+import { helpText, listText } from './arguments-help.ts'
+import { DEFAULT_SEEDS, parseArguments, type Arguments, type Choices } from './arguments.ts'
+import { reportJson } from './report-json.ts'
 import { report } from './report.ts'
-import { simulate, type Outcome } from './simulate.ts'
+import { explain } from './shrink-failure.ts'
+import { withFaults } from './shrink-faults.ts'
+import type { Scenario } from './simulate.ts'
+import type { Order, Ran } from './soak-order.ts'
+import { Progress } from './soak-progress.ts'
+import { soak } from './soak.ts'
 
-export interface Ended {
-  stdout: string
-  stderr: string
-  exitCode: number
+/** What the command needs of the world around it. */
+export interface Surroundings {
+  choices: Choices
+  run: (order: Order, signal: AbortSignal) => Promise<Ran | undefined>
+  /** `--planted`: prints how soon each of them is caught, and says whether all were. */
+  showPlanted: (asked: Arguments) => Promise<boolean>
+  print: (text: string) => void
+  complain: (text: string) => void
+  isTerminal: boolean
+  nowMs: () => number
+  cores: number
+  /** A seed that nobody has run yet, for a soak. */
+  newSeed: () => number
+  commit: () => string
+  /** Ctrl-C. */
+  signal: AbortSignal
 }
 
-/** The whole command: 0 when all checks held, 1 when one was violated, 2 when the command line makes no sense. */
-export function runSeeds(args: string[]): Ended {
-  const parsed = parseArguments(args)
-  if (parsed.kind === 'help') return { stdout: helpText(), stderr: '', exitCode: 0 }
-  if (parsed.kind === 'mistake') return { stdout: '', stderr: `${parsed.message}\n`, exitCode: 2 }
-  const outcomes = untilViolated(parsed.arguments)
-  const exitCode = outcomes.at(-1)!.violation ? 1 : 0
-  return { stdout: report(parsed.arguments, outcomes), stderr: '', exitCode }
-}
-
-function untilViolated({ seed: first, runs, broken, ...scenario }: Arguments): Outcome[] {
-  const parts = { ...realParts, broken: new Set(broken) }
-  const outcomes: Outcome[] = []
-  for (let seed = first; seed < first + runs; seed += 1) {
-    const outcome = simulate({ ...scenario, seed, parts })
-    outcomes.push(outcome)
-    if (outcome.violation) break
+/** The whole command. Its exit code: 0 all checks held, 1 one was violated, 2 the options make no sense, 130 called off. */
+export async function runSeeds(args: string[], around: Surroundings): Promise<number> {
+  const { choices, print, complain, showPlanted } = around
+  const parsed = parseArguments(args, choices)
+  switch (parsed.kind) {
+    case 'help':
+      print(helpText())
+      return 0
+    case 'faults':
+      print(listText('Kinds of faults, for --faults:', choices.faults))
+      return 0
+    case 'bugs':
+      print(listText('Planted bugs, for --bug:', choices.bugs))
+      return 0
+    case 'mistake':
+      complain(`${parsed.message}\n`)
+      return 2
+    case 'planted':
+      return (await showPlanted(parsed.arguments)) ? 0 : 1
+    case 'run':
+      return await runAndReport(parsed.arguments, around)
   }
-  return outcomes
+}
+
+async function runAndReport(asked: Arguments, around: Surroundings): Promise<number> {
+  const { run, print, complain, isTerminal, nowMs, cores, signal, commit } = around
+  const jobs = asked.jobs ?? cores
+  const seeds = asked.soakMs === undefined ? (asked.seeds ?? DEFAULT_SEEDS) : undefined
+  const progress = new Progress({ write: complain, isTerminal, nowMs, seeds, soakMs: asked.soakMs })
+  const startMs = nowMs()
+  progress.say(() => 'the first runs are under way')
+  const tally = await soak({
+    nextSeed: seedsOf(asked, seeds, around),
+    run: (seed, called) => run({ scenario: scenarioOf(asked, seed), lines: 0 }, called),
+    jobs,
+    keepsGoing: asked.keepsGoing,
+    onRan: (so) => progress.onRan(so),
+    signal,
+  })
+  const wallMs = nowMs() - startMs
+  const isCutShort = signal.aborted
+  const [failure] = tally.failures
+  const explained =
+    failure &&
+    (await explain(scenarioOf(asked, failure.seed), failure, {
+      run,
+      shrinkMs: asked.shrinkS * 1000,
+      onTry: (tries) => progress.say(() => `seed ${failure.seed} failed; looking for a shorter run: try ${tries}`),
+      signal,
+    }))
+  progress.end()
+  const reported = { asked, tally, commit: commit(), wallMs, jobs, isCutShort, explained }
+  print(asked.asJson ? reportJson(reported) : report(reported))
+  if (tally.failed > 0) return 1
+  // A soak for ever is ended by hand: nothing has gone wrong.
+  return isCutShort && asked.soakMs === undefined ? 130 : 0
+}
+
+/** One after the other; with a soak until its time is over. */
+function seedsOf(
+  asked: Arguments,
+  seeds: number | undefined,
+  { nowMs, newSeed }: Surroundings,
+): () => number | undefined {
+  const first = asked.seed ?? (asked.soakMs === undefined ? 1 : newSeed())
+  const untilMs = nowMs() + (asked.soakMs ?? Infinity)
+  let next = first
+  return () => ((seeds !== undefined && next >= first + seeds) || nowMs() >= untilMs ? undefined : next++)
+}
+
+function scenarioOf({ nodes, models, hours, untilHours, faults, bug, onlyFaults }: Arguments, seed: number): Scenario {
+  const scenario: Scenario = { seed, nodes, models, hours, untilHours, faults, bug }
+  return onlyFaults ? withFaults(scenario, onlyFaults) : scenario
 }

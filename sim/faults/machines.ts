@@ -1,123 +1,130 @@
-import type { Cluster } from '../cluster.ts'
-import { changeModel } from './admin.ts'
-import { HEARTBEAT_PERIOD_MS } from '../limits.ts'
-import type { Machine } from '../machine.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { Scene } from './scene.ts'
 
-/** Of each machine that dies. */
-const NEVER_BACK = 0.1
+/** After a worker is back, what it says has been heard. */
+const HEARD_MS = 40_000
 
-export function killMachine({ machines, ground }: Cluster): void {
-  const { random, queue, trace } = ground
-  const machine = random.oneOf(machines.filter(isUp))
-  if (!machine) return
-  trace.add(machine.id, 'dies')
-  machine.die()
-  // At least half of the machines come back, so that something is left to look at.
-  const mayStayAway = machines.filter(isUp).length > machines.length / 2
-  if (mayStayAway && random.chance(NEVER_BACK)) return
-  queue.after(random.between(500, 120_000), () => machine.boot())
+export function crashEngine({ cluster, random }: Scene): string | undefined {
+  const engine = random.oneOf(cluster.machines.flatMap(({ engines }) => [...engines.values()]))
+  engine?.crash()
+  return engine && `an engine of ${engine.spec.model_name} crashes`
 }
 
-/** Up again at once: back before anybody has missed it, and with nothing of what ran. */
-export function restartMachine({ machines, ground }: Cluster): void {
-  const { random, queue, trace } = ground
-  const machine = random.oneOf(machines.filter(isUp))
-  if (!machine) return
-  trace.add(machine.id, 'restarts')
-  machine.die()
-  queue.after(random.between(200, 3000), () => machine.boot())
+/** It hangs in a driver: takes connections, answers nothing. */
+export function freezeEngine(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines.filter(({ engines }) => engines.size > 0))
+  const engine = random.oneOf([...(machine?.engines.values() ?? [])])
+  if (!machine || !engine) return undefined
+  const forMs = random.between(1000, 120_000)
+  engine.freeze()
+  cluster.health.disturb(machine.name, forMs + HEARD_MS)
+  scene.endAfter(forMs, () => engine.thaw())
+  return `an engine of ${engine.spec.model_name} on ${machine.name} hangs for ${forMs} ms`
+}
+
+export function killMachine(scene: Scene): string | undefined {
+  return takeDown(scene, scene.random.between(1000, 240_000), 'dies')
+}
+
+/** Back so soon that nobody has noticed, and with nothing of what ran. */
+export function restartMachine(scene: Scene): string | undefined {
+  return takeDown(scene, scene.random.between(200, 3000), 'restarts')
 }
 
 /** kill -9 of the worker alone: its engines run on, and the next worker takes them over. */
-export function restartWorker({ machines, ground }: Cluster): void {
-  const { random, queue, trace } = ground
-  const machine = random.oneOf(machines.filter(({ worker }) => worker !== undefined))
-  if (!machine) return
-  const forMs = random.between(200, 20_000)
-  trace.add(machine.id, `loses its worker for ${forMs} ms`)
-  machine.killWorker(forMs)
-  queue.after(forMs, () => machine.startWorker())
+export function killWorker(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines.filter(({ worker }) => worker !== undefined))
+  if (!machine) return undefined
+  const forMs = random.chance(0.8) ? random.between(200, 20_000) : random.between(20_000, 120_000)
+  cluster.killWorker(machine)
+  away(scene, machine, forMs)
+  scene.endAfter(forMs, () => cluster.startWorker(machine))
+  return `the worker of ${machine.name} is killed for ${forMs} ms`
+}
+
+/** SIGTERM: it drains, says goodbye, and is started again. */
+export function endWorker(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines.filter(({ worker }) => worker?.supervisor && !worker.isLeaving))
+  if (!machine) return undefined
+  const forMs = random.between(1000, 120_000)
+  machine.worker!.leave()
+  away(scene, machine, forMs + HEARD_MS)
+  scene.endAfter(forMs, () => cluster.startWorker(machine))
+  return `the worker of ${machine.name} is told to end, and back after ${forMs} ms`
+}
+
+/** SIGSTOP: it comes back with what it knew before. */
+export function freezeWorker(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines.filter(({ worker }) => worker?.process.isUp))
+  if (!machine) return undefined
+  const { process } = machine.worker!
+  const forMs = random.between(1000, 240_000)
+  process.freeze()
+  away(scene, machine, forMs)
+  scene.endAfter(forMs, () => process.thaw())
+  return `the worker of ${machine.name} stands still for ${forMs} ms`
+}
+
+export function fillDisk(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines)!
+  const forMs = random.between(5000, 240_000)
+  machine.isDiskFull = true
+  machine.staged.clear()
+  cluster.health.disturb(machine.name, forMs)
+  scene.endAfter(forMs, () => (machine.isDiskFull = false))
+  return `the disk of ${machine.name} is full for ${forMs} ms`
 }
 
 /** Somebody removes the engine's program: what runs runs on, but nothing starts until it is back. */
-export function loseProgram({ machines, ground }: Cluster): void {
-  const { random, queue, trace } = ground
-  const machine = random.oneOf(machines)!
-  const forMs = random.between(10_000, 120_000)
-  trace.add(machine.id, `has no engine program for ${forMs} ms`)
-  machine.setProgram(false)
-  queue.after(forMs, () => machine.setProgram(true))
-}
-
-/** Silent but alive: the gateways still reach it. */
-export function cutOff({ machines, ground }: Cluster): void {
-  const { random, queue, trace, bus, health, counts } = ground
-  const machine = random.oneOf(machines.filter(({ id }) => !bus.isCutOff(id)))
-  if (!machine) return
-  const forMs = random.between(1000, 120_000)
-  counts.partitions += 1
-  trace.add(machine.id, `is cut off for ${forMs} ms`)
-  bus.cutOff(machine.id)
-  health.disturbNode(machine.id, queue.nowMs + forMs + HEARTBEAT_PERIOD_MS)
-  queue.after(forMs, () => bus.reconnect(machine.id))
-}
-
-export function crashEngine({ machines, ground }: Cluster): void {
-  ground.random.oneOf(machines.flatMap(({ engines }) => [...engines]))?.crash()
+export function loseProgram(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines)!
+  const forMs = random.between(10_000, 240_000)
+  machine.hasProgram = false
+  cluster.health.disturb(machine.name, forMs)
+  scene.endAfter(forMs, () => (machine.hasProgram = true))
+  return `${machine.name} has no engine program for ${forMs} ms`
 }
 
 /** A driver is missing: no start of this model succeeds here for a while. */
-export function breakEngine({ machines, ground }: Cluster, modelNames: readonly string[]): void {
-  const { random, queue, trace } = ground
-  const { id, brokenModels } = random.oneOf(machines)!
+export function breakEngine(scene: Scene): string | undefined {
+  const { cluster, random, modelNames } = scene
+  const machine = random.oneOf(cluster.machines)!
   const modelName = random.oneOf(modelNames)!
-  const forMs = random.between(10_000, 120_000)
-  trace.add(id, `cannot run ${modelName} for ${forMs} ms`)
-  brokenModels.add(modelName)
-  queue.after(forMs, () => brokenModels.delete(modelName))
+  const forMs = random.between(10_000, 240_000)
+  machine.brokenModels.add(modelName)
+  scene.endAfter(forMs, () => machine.brokenModels.delete(modelName))
+  return `${machine.name} cannot run ${modelName} for ${forMs} ms`
 }
 
 /** A damaged file, a wrong option: the model starts nowhere and the waits between tries grow, until somebody mends it. */
-export function breakModel(cluster: Cluster, modelNames: readonly string[]): void {
-  const { random, queue, trace } = cluster.ground
+export function breakModel(scene: Scene): string | undefined {
+  const { cluster, random, modelNames, operator } = scene
   const modelName = random.oneOf(modelNames)!
-  const forMs = random.between(10_000, 120_000)
-  trace.add('all', `cannot run ${modelName} for ${forMs} ms`)
+  const forMs = random.between(10_000, 240_000)
   for (const { brokenModels } of cluster.machines) brokenModels.add(modelName)
-  queue.after(forMs, () => {
+  scene.endAfter(forMs, () => {
     for (const { brokenModels } of cluster.machines) brokenModels.delete(modelName)
-    changeModel(cluster, [modelName])
+    operator.changeModel(modelName)
   })
+  return `nobody can run ${modelName} for ${forMs} ms`
 }
 
-export function drain(cluster: Cluster): void {
-  setDesired(cluster, 'active', 'draining')
+function takeDown(scene: Scene, forMs: number, what: string): string | undefined {
+  const { cluster, random } = scene
+  const machine = random.oneOf(cluster.machines.filter(({ isUp }) => isUp))
+  if (!machine) return undefined
+  machine.die()
+  away(scene, machine, forMs)
+  scene.endAfter(forMs, () => cluster.bootMachine(machine))
+  return `${machine.name} ${what}, back after ${forMs} ms`
 }
 
-export function resume(cluster: Cluster): void {
-  setDesired(cluster, 'draining', 'active')
-}
-
-export function approve(cluster: Cluster): void {
-  const { store, random, trace, counts } = cluster.ground
-  const node = random.oneOf([...store.nodes.list()].filter(({ approved }) => !approved))
-  if (!node || cluster.controls.size === 0) return
-  counts.changes += 1
-  trace.add('user', `approves ${node.id}`)
-  store.nodes.change(node.id, { approved: true })
-  cluster.wake()
-}
-
-function setDesired(cluster: Cluster, from: 'active' | 'draining', to: 'active' | 'draining'): void {
-  const { store, random, trace, counts } = cluster.ground
-  const node = random.oneOf([...store.nodes.list()].filter(({ desired }) => desired === from))
-  if (!node || cluster.controls.size === 0) return
-  counts.changes += 1
-  trace.add('user', `wants ${node.id} ${to}`)
-  store.nodes.change(node.id, { desired: to })
-  cluster.wake()
-}
-
-function isUp(machine: Machine): boolean {
-  return machine.isUp
+function away({ cluster }: Scene, { name }: Machine, forMs: number): void {
+  cluster.health.disturb(name, forMs + HEARD_MS)
 }

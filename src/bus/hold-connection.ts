@@ -14,6 +14,8 @@ export interface HoldDeps {
   /** From 0 to 1: many that lose one bus must not ask in step. */
   random: () => number
   log: Logger
+  /** How often the connection is looked at. */
+  checkMs?: number | undefined
 }
 
 /** How it has gone with the bus since we were last connected. */
@@ -43,7 +45,7 @@ export function newContact(): Contact {
 
 /** Works with the credentials there are until it is time to ask for others: the bus refuses them or is away, they end. */
 export async function holdConnection(deps: HoldDeps, contact: Contact, signal: AbortSignal): Promise<void> {
-  const { link, clock, log } = deps
+  const { link, clock, log, checkMs = CHECK_MS } = deps
   try {
     await deps.use()
   } catch (error) {
@@ -56,7 +58,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
   const renewMs = clock.nowMs() + jittered(deps, Math.min(REFRESH_MS, (lifeMs ?? Infinity) * RENEW_AT))
   let awayMs: number | undefined
   while (!signal.aborted && clock.nowMs() < renewMs) {
-    await sleep(clock, CHECK_MS, signal)
+    await sleep(clock, checkMs, signal)
     if (link.isConnected()) {
       contact.asks = 0
       contact.problem = undefined
@@ -65,7 +67,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
       contact.isBack = true
       return sleep(clock, deps.random() * BACK_WITHIN_MS, signal)
     }
-    awayMs ??= clock.nowMs() - CHECK_MS
+    awayMs ??= clock.nowMs() - checkMs
     if (clock.nowMs() - awayMs < patience(link.isRefused(), contact.asks)) continue
     contact.asks += 1
     return

@@ -13,13 +13,22 @@ const MOST_PROBES = 64
  * Which of the nodes that are about to be judged offline still answer requests. Their heartbeats are lost on the way, to
  * us or to the bus; but what they serve they serve, and it must not be taken from them.
  */
-export async function findAnswering(sql: Sql, limits: LivenessLimits, clusterSecret: string): Promise<string[]> {
+export async function findAnswering(
+  sql: Sql,
+  limits: LivenessLimits,
+  clusterSecret: string,
+  probe: ProbeReplica = answersRequests,
+): Promise<string[]> {
   const silent = await listSilentReplicas(sql, limits.offlineAfterMs)
-  const answers = await Promise.all(
-    silent.slice(0, MOST_PROBES).map((replica) => answersRequests(replica, clusterSecret)),
-  )
+  const answers = await Promise.all(silent.slice(0, MOST_PROBES).map((replica) => probe(replica, clusterSecret)))
   return silent.filter((_, i) => answers[i]).map(({ nodeId }) => nodeId)
 }
+
+/** Whether a replica answers, and with it its node. Never rejects. */
+export type ProbeReplica = (
+  replica: { nodeId: string; address: string; id: string; generation: number },
+  clusterSecret: string,
+) => Promise<boolean>
 
 /** Any answer of the engine will do, whether it knows the path or not: only the right replica, alive, gives one. */
 function answersRequests(

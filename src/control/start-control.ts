@@ -23,10 +23,12 @@ import type { KeptWorld } from './kept-world.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
-import { findAnswering } from './probe-nodes.ts'
+import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
-import { reconcileOnce, type Hearing, type TurnOutcome } from './turn.ts'
+import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnmetRules } from './unmet-rules.ts'
+
+type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
 
 export interface ControlDeps {
   db: Database
@@ -45,6 +47,10 @@ export interface ControlDeps {
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string
   hub: Hub
+  /** How often to look when nothing wakes it; a turn renews the lease. */
+  pace?: { turnPeriodMs: number; leaseTtlMs: number }
+  /** For who brings parts of its own, as the simulator does; else the real ones. */
+  parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: NewFeed }
 }
 
 export interface Control {
@@ -58,9 +64,8 @@ export interface Control {
   dispose(): Promise<void>
 }
 
-/** A turn renews the lease; three may fail before another frontend may lead. */
-const TURN_PERIOD_MS = 3000
-const LEASE_TTL_MS = 10_000
+/** Three turns may fail before another frontend may lead. */
+const PACE = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
 /** Events are for people: what nobody looked up within a month is not looked up. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
 const PRUNE_PERIOD_MS = 5 * 60_000
@@ -90,6 +95,8 @@ export function startControl({
   placement: policy,
   modelsFolder,
   hub,
+  pace: { turnPeriodMs, leaseTtlMs } = PACE,
+  parts: { decide, probe, newFeed = (...made: Parameters<NewFeed>) => new RoutingFeed(...made) } = {},
 }: ControlDeps): Control {
   const events = controlEvents(log)
   const onChange = (): void => {
@@ -108,7 +115,7 @@ export function startControl({
   let cancelSuccession = (): void => {}
 
   const lead = async (): Promise<Leading | undefined> => {
-    const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: LEASE_TTL_MS })
+    const answer = await acquireLease(db, { name: 'leader', owner, ttlMs: leaseTtlMs })
     if (!('epoch' in answer)) {
       if (leaderSeen !== answer.heldBy) events.following(answer.heldBy)
       leaderSeen = answer.heldBy
@@ -120,7 +127,7 @@ export function startControl({
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    const feed = new RoutingFeed(clusterSecret, liveness.unreachableAfterMs)
+    const feed = newFeed(clusterSecret, liveness.unreachableAfterMs)
     return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map() }
   }
 
@@ -135,7 +142,7 @@ export function startControl({
     const { lease } = now
     const hearing = bus.isConnected() ? now.hearing : undefined
     const wasFrozen = now.after && now.after.plan.frozen.length > 0
-    const answering = await findAnswering(db, liveness, clusterSecret)
+    const answering = await findAnswering(db, liveness, clusterSecret, probe)
     // Whatever goes wrong from here on, the next turn reads everything.
     const kept = now.kept
     now.kept = undefined
@@ -150,6 +157,7 @@ export function startControl({
       kept,
       ownTouched: () => own.touched(),
       loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
+      ...(decide && { decide }),
     })
     const { world, keys, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
@@ -218,7 +226,7 @@ export function startControl({
     random: Math.random,
     onChange: () => loop.wake(),
   })
-  const loop = startLoop({ periodMs: TURN_PERIOD_MS, turn, clock, onError })
+  const loop = startLoop({ periodMs: turnPeriodMs, turn, clock, onError })
 
   const take = async (batch: HeartbeatFrom[]): Promise<void> => {
     if (!leading) return

@@ -63,13 +63,23 @@ export interface TurnContext {
   kept?: KeptWorld | undefined
   /** What this frontend has written since, or is writing, besides its turns. Undefined when that is not known. */
   ownTouched?: () => Touched | undefined
+  decide?: Decide
 }
+
+/** Who makes plans, and who looks them over. */
+export interface Decide {
+  reconcile: typeof reconcile
+  checkPlan: typeof checkPlan
+}
+
+const ours: Decide = { reconcile, checkPlan }
 
 /**
  * One turn: load world → decide → commit if nothing moved. All in one serializable transaction, so that "nothing moved"
  * is what the store guarantees, and the lease's epoch keeps a leader of yesterday from committing today.
  */
 export function reconcileOnce(db: Database, lease: HeldLease, context: TurnContext): Promise<TurnOutcome> {
+  const { decide = ours } = context
   return db.transaction(async (tx) => {
     await checkLease(tx, lease)
     const hearing = await stillHearing(tx, context.hearing)
@@ -77,8 +87,8 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     const own = withNodes(context.ownTouched?.(), silent)
     const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs)
     const world = { ...now.world, loads: context.loadsOf(now.world), heardSinceMs: hearing.sinceMs }
-    const plan = reconcile(world, context.policy, now.memory)
-    const problems = checkPlan(world, plan)
+    const plan = decide.reconcile(world, context.policy, now.memory)
+    const problems = decide.checkPlan(world, plan)
     if (problems.length > 0) throw new AppError('internal', `The plan breaks an invariant: ${problems.join('; ')}.`)
     for (const step of plan.steps) await apply(tx, step)
     await deleteExpiredDemands(tx)

@@ -1,7 +1,7 @@
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
-import { forward, type Forwarded, type Forwarder, type Sent, type Upstream } from '../platform/proxy.ts'
+import type { Forwarded, Forwarder, Sent, Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
 import type { Contact } from './liveness.ts'
@@ -57,7 +57,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     const isBegun = response.headersSent
     this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
     this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.route) : id)
-    this.#sent = forward(request, response, this, this, body)
+    this.#sent = this.#deps.forward(request, response, this, this, body)
     if (!this.#isOver) this.#deps.silence.watch(this)
   }
 

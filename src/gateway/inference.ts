@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
+import { forward, type Forward } from '../platform/proxy.ts'
 import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
@@ -12,13 +13,13 @@ import type { Caller } from './guard.ts'
 import { infer, type InferDeps } from './infer.ts'
 import { Liveness } from './liveness.ts'
 import { answerModels, isModelsPath } from './models-api.ts'
-import { probe, probeNode } from './probe.ts'
+import { probe, probeNode, type Probe } from './probe.ts'
 import type { ReadLimits } from './read-request.ts'
 import { requestIdOf } from './request-id.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
 import type { ReadyDeps } from './serve-when-ready.ts'
-import { Silence } from './silence.ts'
+import { Silence, type SilenceDeps } from './silence.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -38,7 +39,18 @@ export interface InferenceDeps {
   /** How long a request waits for its model to be loaded; Infinity is for as long as it takes. */
   modelLoadWaitMs?: number | undefined
   limits?: Partial<ReadLimits>
+  network?: Network | undefined
 }
+
+/** How replicas are reached, for who brings a way of its own, as the simulator does. */
+export interface Network {
+  forward: Forward
+  probe: Probe
+  /** Why the node of a replica does not answer, if it does not. */
+  askNode: SilenceDeps['askNode']
+}
+
+const sockets: Network = { forward, probe, askNode: probeNode }
 
 export interface InferenceApi {
   (request: HttpRequest, response: HttpResponse, caller: Caller): void
@@ -57,18 +69,18 @@ const MODEL_LOAD_WAIT_MS = 60_000
  * list of paths, so none can be forgotten by the counting of requests in flight.
  */
 export function inferenceApi(deps: InferenceDeps): InferenceApi {
-  const { table, clock, log, exposeNode = false } = deps
+  const { table, clock, log, exposeNode = false, network = sockets } = deps
   const waitingRoom = deps.waitingRoom ?? new WaitingRoom(clock)
   const { bus = nobody, modelLoadWaitMs: waitMs = MODEL_LOAD_WAIT_MS } = deps
   const mostWaiting = waitingRoom.limits.waitingPerModel
   const coldLoads = new ColdLoads({ table, bus, clock, log, waitMs, mostWaiting })
   const readyDeps: ReadyDeps = { table, coldLoads, waitingRoom, clock }
   const decisions = new Decisions(deps.gatewayId ?? 'gateway')
-  const liveness = new Liveness({ table, clock, log, probe, ttlMs: deps.probeTtlMs })
+  const liveness = new Liveness({ table, clock, log, probe: network.probe, ttlMs: deps.probeTtlMs })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
-  const silence = new Silence({ clock, log, askNode: probeNode })
-  const serveDeps: ServeDeps = { table, liveness, silence, pool, clock, log, exposeNode }
+  const silence = new Silence({ clock, log, askNode: network.askNode })
+  const serveDeps: ServeDeps = { table, liveness, silence, pool, forward: network.forward, clock, log, exposeNode }
 
   const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
 

@@ -3,6 +3,7 @@ import type { ConnectionPool } from '../platform/connection-pool.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Forward } from '../platform/proxy.ts'
 import type { ApiStyle } from './api-errors.ts'
 import { Attempt, type AttemptEnd } from './attempt.ts'
 import { noteCandidates, noteLeftOut } from './candidates.ts'
@@ -19,6 +20,7 @@ export interface ServeDeps {
   liveness: Liveness
   silence: Silence
   pool: ConnectionPool
+  forward: Forward
   clock: Clock
   log: Logger
   /** Whether answers tell which node and replica gave them. */

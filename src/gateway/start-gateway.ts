@@ -8,7 +8,7 @@ import { Metrics } from '../platform/metrics.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { startLoop } from '../platform/loop.ts'
 import { fetchTable } from './fetch-table.ts'
-import { inferenceApi } from './inference.ts'
+import { inferenceApi, type Network } from './inference.ts'
 import { LoadSharing } from './load-sharing.ts'
 import type { ReadLimits } from './read-request.ts'
 import { LiveTable, type LiveRoute } from './routing-table.ts'
@@ -25,6 +25,9 @@ export interface GatewayOptions {
   /** Whether answers say which node and replica they come from. */
   exposeNode: boolean
   savedTable?: SavedTable
+  /** For who looks into it, or reaches replicas in a way of its own. */
+  table?: CountedTable
+  network?: Network
   /** Where they are not given, sane ones hold. */
   limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits>; modelLoadWaitMs?: number }
 }
@@ -57,12 +60,12 @@ const SAVED_AFTER_MS = 2000
  * was missed. With bus or control away it serves from the last table, which was true a moment ago and mostly still is.
  */
 export function startGateway(options: GatewayOptions): Gateway {
-  const { bus, clock, log, gatewayId, exposeNode, savedTable, limits = {} } = options
-  const table = new CountedTable()
+  const { bus, clock, log, gatewayId, exposeNode, savedTable, network, limits = {} } = options
+  const table = options.table ?? new CountedTable()
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
   const { read = {}, modelLoadWaitMs } = limits
   const ids = { gatewayId, exposeNode }
-  const handler = inferenceApi({ table, bus, clock, log, ...ids, waitingRoom, modelLoadWaitMs, limits: read })
+  const handler = inferenceApi({ table, bus, clock, log, ...ids, waitingRoom, modelLoadWaitMs, limits: read, network })
   const runId = `${gatewayId}/${randomUUID()}`
   const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })
   const load = new LoadSharing({
@@ -162,7 +165,7 @@ export function startGateway(options: GatewayOptions): Gateway {
 }
 
 /** A table that tells when a request begins or ends, so that the other gateways can be told. */
-class CountedTable extends LiveTable {
+export class CountedTable extends LiveTable {
   onCount = (): void => {}
 
   override begin(route: LiveRoute, nowMs: number): () => void {

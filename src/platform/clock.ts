@@ -13,6 +13,18 @@ export const systemClock: Clock = {
   },
 }
 
+/** Resolves when `work` has, or after so long without it. Never rejects. */
+export function atMost(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(limitMs, resolve)
+    const done = (): void => {
+      cancel()
+      resolve()
+    }
+    work.then(done, done)
+  })
+}
+
 /** Resolves after `delayMs`, or at once when `signal` is aborted (it never rejects: the caller looks at the signal). */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -53,6 +53,7 @@ export interface Sent {
   /** Waits no longer, as if its connection had failed. Does nothing when it is over. */
   giveUp(error: Error): void
 }
+export type Forward = typeof forward
 
 /**
  * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the

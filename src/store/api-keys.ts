@@ -21,6 +21,7 @@ const keyRow = z
     now: z.number(),
   })
   .transform(({ revoked_at, now, ...row }) => ({ ...row, state: stateOf(revoked_at, row.expires_at, now) }))
+const keyRows = keyRow.array()
 export type KeyRow = z.infer<typeof keyRow>
 
 const COLUMNS = 'id, name, scopes, models, created_at, expires_at, last_used_at, revoked_at, now_ms() as now'
@@ -34,21 +35,22 @@ function stateOf(revokedAt: number | null, expiresAt: number | null, now: number
 }
 
 export async function listKeys(sql: Sql): Promise<KeyRow[]> {
-  return keyRow.array().parse(await sql.query(`select ${COLUMNS} from api_keys order by created_at, id`))
+  return keyRows.parse(await sql.query(`select ${COLUMNS} from api_keys order by created_at, id`))
 }
 
 /** Undefined also when the key no longer works. */
 export async function findKeyByHash(sql: Sql, keyHash: string): Promise<KeyRow | undefined> {
   const rows = await sql.query(`select ${COLUMNS} from api_keys where key_hash = $1 and ${ACTIVE}`, [keyHash])
-  return keyRow.array().parse(rows)[0]
+  return keyRows.parse(rows)[0]
 }
 
 const routedRow = z.object({ id: z.string(), key_hash: z.string(), ...granted, expires_at: z.number().nullable() })
+const routedRows = routedRow.array()
 
 /** The keys that work, as gateways check them. */
 export async function listRoutedKeys(sql: Sql): Promise<RoutedKeyMessage[]> {
   const columns = 'id, key_hash, scopes, models, expires_at'
-  return routedRow.array().parse(await sql.query(`select ${columns} from api_keys where ${ACTIVE} order by id`))
+  return routedRows.parse(await sql.query(`select ${columns} from api_keys where ${ACTIVE} order by id`))
 }
 
 export interface NewKey {
@@ -83,7 +85,7 @@ export async function revokeKey(tx: Sql, id: string): Promise<{ key: KeyRow; cha
     'update api_keys set revoked_at = now_ms() where id = $1 and revoked_at is null returning id',
     [id],
   )
-  const [key] = keyRow.array().parse(await tx.query(`select ${COLUMNS} from api_keys where id = $1`, [id]))
+  const [key] = keyRows.parse(await tx.query(`select ${COLUMNS} from api_keys where id = $1`, [id]))
   return key && { key, changed: changed.length === 1 }
 }
 

@@ -5,10 +5,11 @@ import type { Sql } from './database.ts'
 const demandRow = z
   .object({ model_name: z.string(), since: z.number(), wanted_until: z.number() })
   .transform((row): Demand => ({ modelName: row.model_name, sinceMs: row.since, wantedUntilMs: row.wanted_until }))
+const demandRows = demandRow.array()
 
 /** Oldest first: who has waited longest is served first. */
 export async function listDemands(sql: Sql): Promise<Demand[]> {
-  return demandRow.array().parse(await sql.query('select * from demands order by since, model_name'))
+  return demandRows.parse(await sql.query('select * from demands order by since, model_name'))
 }
 
 /** One for each model, however many wait. It ends when the last of them no longer does. */

@@ -29,6 +29,7 @@ const eventRow = z.object({
     .transform((text): unknown => JSON.parse(text))
     .pipe(z.record(z.string(), z.unknown())),
 })
+const eventRows = eventRow.array()
 export type EventRow = z.infer<typeof eventRow>
 
 /**
@@ -55,7 +56,7 @@ export async function appendEvent(tx: Sql, event: NewEvent): Promise<void> {
 /** In order, from the one after `afterId`. */
 export async function listEvents(sql: Sql, afterId: number, most: number): Promise<EventRow[]> {
   const rows = await sql.query('select * from events where id > $1 order by id limit $2', [afterId, most])
-  return eventRow.array().parse(rows)
+  return eventRows.parse(rows)
 }
 
 export interface EventsAsked {
@@ -82,7 +83,7 @@ export async function listPastEvents(sql: Sql, asked: EventsAsked): Promise<Even
   }
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')} `
   const text = `select * from events ${where}order by id desc limit $${values.length + 1}`
-  return eventRow.array().parse(await sql.query(text, [...values, asked.most]))
+  return eventRows.parse(await sql.query(text, [...values, asked.most]))
 }
 
 /** 0 when nothing has ever happened. */
@@ -101,7 +102,7 @@ export async function newestEventOf(
   const ofModel = modelName === undefined ? '' : ` and model_name = $${actions.length + 1}`
   const text = `select * from events where action in (${places})${ofModel} order by id desc limit 1`
   const values = modelName === undefined ? actions : [...actions, modelName]
-  return eventRow.array().parse(await sql.query(text, values))[0]
+  return eventRows.parse(await sql.query(text, values))[0]
 }
 
 /** Keeps the newest `most` of the last `maxAgeMs`, and always the very newest, from which the numbers go on. */

@@ -9,16 +9,17 @@ const labelRow = z.object({
   value: z.string(),
   source: z.enum(['admin', 'worker', 'auto']),
 })
+const labelRows = labelRow.array()
 
 /** By node; of these nodes, when some are named. */
 export async function listLabels(sql: Sql, nodeIds?: Among): Promise<Map<string, Label[]>> {
   const found = await queryAmong(sql, 'node_id', nodeIds, (where) => `select * from node_labels ${where}`)
-  const rows = labelRow.array().parse(found)
+  const rows = labelRows.parse(found)
   return Map.groupBy(rows, (row) => row.node_id)
 }
 
 export async function listLabelsOfNode(sql: Sql, nodeId: string): Promise<Label[]> {
-  return labelRow.array().parse(await sql.query('select * from node_labels where node_id = $1', [nodeId]))
+  return labelRows.parse(await sql.query('select * from node_labels where node_id = $1', [nodeId]))
 }
 
 /** Adds the label, or changes its value. */

@@ -25,13 +25,14 @@ const learnedRow = z
     ram: row.ram,
     learnedFrom: row.learned_from,
   }))
+const learnedRows = learnedRow.array()
 
 /** Of models that there are, or only of these; what is known of others waits for their return. */
 export async function listLearned(sql: Sql, modelNames?: Among): Promise<LearnedMemory[]> {
   const textOf = (where: string): string =>
     `select l.* from learned_memory l join models m on m.name = l.model_name and m.revision = l.revision ${where}
      order by l.model_name, l.device_kind, l.engine_version`
-  return learnedRow.array().parse(await queryAmong(sql, 'l.model_name', modelNames, textOf))
+  return learnedRows.parse(await queryAmong(sql, 'l.model_name', modelNames, textOf))
 }
 
 /** The models of which something was learned within this time. */

@@ -23,6 +23,7 @@ const factsRow = z
     problem: row.problem,
     retryAtMs: row.retry_at,
   }))
+const factsRows = factsRow.array()
 
 /** With why they could not be read, and when that is tried again. */
 export interface StoredFacts extends ModelFacts {
@@ -33,7 +34,7 @@ export interface StoredFacts extends ModelFacts {
 /** All of them, or only those of these models. */
 export async function listFacts(sql: Sql, modelNames?: Among): Promise<StoredFacts[]> {
   const textOf = (where: string): string => `select * from model_facts ${where} order by model_name`
-  return factsRow.array().parse(await queryAmong(sql, 'model_name', modelNames, textOf))
+  return factsRows.parse(await queryAmong(sql, 'model_name', modelNames, textOf))
 }
 
 export async function saveFacts(tx: Sql, facts: StoredFacts): Promise<void> {

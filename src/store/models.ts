@@ -24,6 +24,7 @@ const modelRow = z
     createdMs: created_at,
     updatedMs: updated_at,
   }))
+const modelRows = modelRow.array()
 
 export interface StoredModel extends Model {
   /** Who made it: an admin, or the folder that a frontend serves. */
@@ -35,7 +36,7 @@ export interface StoredModel extends Model {
 /** All of them, or only these. */
 export async function listModels(sql: Sql, names?: Among): Promise<StoredModel[]> {
   const rows = await queryAmong(sql, 'name', names, (where) => `select * from models ${where} order by name`)
-  return modelRow.array().parse(rows)
+  return modelRows.parse(rows)
 }
 
 export async function hasModels(tx: Sql): Promise<boolean> {

@@ -36,6 +36,7 @@ const decisive = {
   last_heartbeat: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
+const decisiveRows = decisiveRow.array()
 /** What people see of all nodes together, several times a second; engines as decisions have them. */
 const viewed = {
   ...decisive,
@@ -48,10 +49,11 @@ const viewed = {
 const viewedRow = z.object(viewed)
 export type ViewedNodeRow = z.infer<typeof viewedRow>
 const nodeRow = z.object({ ...viewed, engines: reportedEngines })
+const nodeRows = nodeRow.array()
 export type NodeRow = z.infer<typeof nodeRow>
 
 export async function listNodes(sql: Sql): Promise<NodeRow[]> {
-  return nodeRow.array().parse(await sql.query('select * from nodes order by name'))
+  return nodeRows.parse(await sql.query('select * from nodes order by name'))
 }
 
 export async function listViewedNodes(sql: Sql, memory = new RowMemory<ViewedNodeRow>()): Promise<ViewedNodeRow[]> {
@@ -69,10 +71,7 @@ export async function listDecisiveNodes(sql: Sql, ids?: Among): Promise<StoredNo
   const columns = Object.keys(decisive).join(', ')
   const rows = await queryAmong(sql, 'id', ids, (where) => `select ${columns} from nodes ${where} order by name`)
   const labels = await listLabels(sql, ids)
-  return decisiveRow
-    .array()
-    .parse(rows)
-    .map((row) => toNode(row, labels.get(row.id) ?? []))
+  return decisiveRows.parse(rows).map((row) => toNode(row, labels.get(row.id) ?? []))
 }
 
 export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[]): StoredNode {
@@ -140,15 +139,15 @@ export function slotsOf(row: Pick<NodeRow, 'node_type' | 'max_replicas_per_model
 }
 
 export async function findNode(sql: Sql, id: string): Promise<NodeRow | undefined> {
-  return nodeRow.array().parse(await sql.query('select * from nodes where id = $1', [id]))[0]
+  return nodeRows.parse(await sql.query('select * from nodes where id = $1', [id]))[0]
 }
 
 export async function findNodeByKey(tx: Sql, publicKey: string): Promise<NodeRow | undefined> {
-  return nodeRow.array().parse(await tx.query('select * from nodes where public_key = $1', [publicKey]))[0]
+  return nodeRows.parse(await tx.query('select * from nodes where public_key = $1', [publicKey]))[0]
 }
 
 export async function findNodeByName(tx: Sql, name: string): Promise<NodeRow | undefined> {
-  return nodeRow.array().parse(await tx.query('select * from nodes where name = $1', [name]))[0]
+  return nodeRows.parse(await tx.query('select * from nodes where name = $1', [name]))[0]
 }
 
 /** What a worker says about itself when it registers. */

@@ -71,14 +71,15 @@ const replicaRow = z
     outOfMemory: row.out_of_memory === 1,
     createdMs: row.created_at,
   }))
+const replicaRows = replicaRow.array()
 
 /** All of them, or only those on these nodes. */
 export async function listReplicas(sql: Sql, nodeIds?: Among): Promise<StoredReplica[]> {
-  return replicaRow.array().parse(await queryAmong(sql, 'node_id', nodeIds, inOrder))
+  return replicaRows.parse(await queryAmong(sql, 'node_id', nodeIds, inOrder))
 }
 
 export async function listReplicasOfModels(sql: Sql, modelNames: Among): Promise<StoredReplica[]> {
-  return replicaRow.array().parse(await queryAmong(sql, 'model_name', modelNames, inOrder))
+  return replicaRows.parse(await queryAmong(sql, 'model_name', modelNames, inOrder))
 }
 
 function inOrder(where: string): string {
@@ -91,7 +92,7 @@ export async function listReplicasAgain(sql: Sql, memory: RowMemory<StoredReplic
 
 export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<StoredReplica[]> {
   const text = 'select * from replicas where node_id = $1 order by model_name, replica_index'
-  return replicaRow.array().parse(await sql.query(text, [nodeId]))
+  return replicaRows.parse(await sql.query(text, [nodeId]))
 }
 
 export type NewReplica = Pick<

@@ -21,6 +21,7 @@ const ruleRow = z.object({
   last_decision: jsonText(ruleDecision).nullable(),
   updated_at: z.number(),
 })
+const ruleRows = ruleRow.array()
 export type RuleRow = z.infer<typeof ruleRow>
 
 /** What somebody asks for, without what came of it. */
@@ -36,11 +37,11 @@ export interface Breaker {
 /** All of them, or only those of these models. */
 export async function listRules(sql: Sql, modelNames?: Among): Promise<RuleRow[]> {
   const textOf = (where: string): string => `select * from rules ${where} order by model_name`
-  return ruleRow.array().parse(await queryAmong(sql, 'model_name', modelNames, textOf))
+  return ruleRows.parse(await queryAmong(sql, 'model_name', modelNames, textOf))
 }
 
 export async function findRule(sql: Sql, modelName: string): Promise<RuleRow | undefined> {
-  return ruleRow.array().parse(await sql.query('select * from rules where model_name = $1', [modelName]))[0]
+  return ruleRows.parse(await sql.query('select * from rules where model_name = $1', [modelName]))[0]
 }
 
 export function toRule(row: Omit<RuleRow, 'updated_at' | 'last_decision'>): Rule {

@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs'
 import { replicaKey } from '../core/lib/replica-key.ts'
 import { sleep } from '../platform/clock.ts'
 import type { JournalEntry } from './journal.ts'
 import { hooksOf, linesOf, running, type Launched, type ReplicaDeps } from './launch.ts'
-import { adoptEngine } from './processes/adopt-engine.ts'
-import { killStrays } from './processes/engine-signals.ts'
-import { readIdentity } from './processes/identity-file.ts'
+import { realProcesses } from './processes/processes.ts'
 import type { ProcessIdentity } from './processes/process-identity.ts'
 
 export interface Adopted {
@@ -29,11 +26,12 @@ async function adoptOne(
   deps: ReplicaDeps,
   isClean: boolean,
 ): Promise<Adopted | undefined> {
-  const identity = readIdentity(folder)
+  const { processes = realProcesses, journal } = deps
+  const identity = processes.readIdentity(folder)
   const launched = entry && identity && !isClean ? await takeOver(entry, identity, folder, deps) : undefined
   if (entry && launched) return { entry, launched }
   if (identity) await endOne(entry, identity, folder, deps)
-  rmSync(folder, { recursive: true, force: true })
+  journal.removeFolder(folder)
   return undefined
 }
 
@@ -45,7 +43,8 @@ async function takeOver(
 ): Promise<Launched | undefined> {
   const key = replicaKey(entry.spec.model_name, entry.spec.replica_index)
   const lines = linesOf(entry, deps)
-  const engine = adoptEngine(identity, folder, hooksOf(key, lines, deps))
+  const { processes = realProcesses } = deps
+  const engine = processes.adopt(identity, folder, hooksOf(key, lines, deps))
   if (!engine) return undefined
   deps.ports.hold(entry.port, key)
   const release = await holdFiles(entry, deps)
@@ -57,10 +56,10 @@ async function endOne(
   entry: JournalEntry | undefined,
   identity: ProcessIdentity,
   folder: string,
-  { clock, log }: ReplicaDeps,
+  { clock, log, processes = realProcesses }: ReplicaDeps,
 ): Promise<void> {
-  const engine = adoptEngine(identity, folder, { clock, onLine: () => {} })
-  if (!engine) return void (await killStrays(identity, clock))
+  const engine = processes.adopt(identity, folder, { clock, onLine: () => {} })
+  if (!engine) return void (await processes.killStrays(identity, clock))
   const { signal, kill_after_s: seconds } = entry?.profile.stop ?? { signal: 'SIGTERM', kill_after_s: 5 }
   log.info({ pid: identity.pid }, 'stopping an engine that an earlier worker left behind')
   // What outlives even SIGKILL hangs in a driver; it must not keep the worker from starting.

@@ -25,8 +25,8 @@ const record = z.object({ machine_boot: z.string(), boot_id: z.string().min(1), 
  * Goes on with the boot in `file` if the machine has not been restarted since; else begins a new one. `isClean` begins a
  * new one in any case.
  */
-export function openBoot(file: string, machineBoot: string, isClean = false): Boot {
-  const before = isClean ? undefined : readRecord(file, machineBoot)
+export function openBoot(file: string, machineBoot: string, isClean = false, disk: BootDisk = realDisk): Boot {
+  const before = isClean ? undefined : readRecord(disk, file, machineBoot)
   const id = before?.boot_id ?? randomUUID()
   let seq = before?.seq_reserved ?? 0
   let reserved = seq
@@ -38,20 +38,33 @@ export function openBoot(file: string, machineBoot: string, isClean = false): Bo
       seq += 1
       if (
         seq > reserved &&
-        tryToWrite(file, { machine_boot: machineBoot, boot_id: id, seq_reserved: seq + SEQ_BLOCK })
+        tryToWrite(disk, file, { machine_boot: machineBoot, boot_id: id, seq_reserved: seq + SEQ_BLOCK })
       ) {
         reserved = seq + SEQ_BLOCK
       }
       return seq
     },
-    end: () => rmSync(file, { force: true }),
+    end: () => disk.remove(file),
   }
 }
 
+/** What is asked of a disk; `read` and `write` throw when they cannot. */
+export interface BootDisk {
+  read(file: string): string
+  write(file: string, text: string): void
+  remove(file: string): void
+}
+
+const realDisk: BootDisk = {
+  read: (file) => readFileSync(file, 'utf8'),
+  write: writeWhole,
+  remove: (file) => rmSync(file, { force: true }),
+}
+
 /** A file that cannot be understood is as good as none: a new boot loses nothing but the chance to adopt. */
-function readRecord(file: string, machineBoot: string): z.infer<typeof record> | undefined {
+function readRecord(disk: BootDisk, file: string, machineBoot: string): z.infer<typeof record> | undefined {
   try {
-    const parsed = record.parse(JSON.parse(readFileSync(file, 'utf8')))
+    const parsed = record.parse(JSON.parse(disk.read(file)))
     return parsed.machine_boot === machineBoot ? parsed : undefined
   } catch {
     return undefined
@@ -59,9 +72,9 @@ function readRecord(file: string, machineBoot: string): z.infer<typeof record> |
 }
 
 /** A full disk must not silence the node; the next heartbeat tries again. */
-function tryToWrite(file: string, content: z.infer<typeof record>): boolean {
+function tryToWrite(disk: BootDisk, file: string, content: z.infer<typeof record>): boolean {
   try {
-    writeWhole(file, `${JSON.stringify(content)}\n`)
+    disk.write(file, `${JSON.stringify(content)}\n`)
     return true
   } catch {
     return false

@@ -49,7 +49,12 @@ export class Journal {
   }
 
   remove(id: string): void {
-    rmSync(this.folderOf(id), { recursive: true, force: true })
+    this.removeFolder(this.folderOf(id))
+  }
+
+  /** One that `list` has found. */
+  removeFolder(folder: string): void {
+    rmSync(folder, { recursive: true, force: true })
   }
 
   /** Every folder there is, with its entry if it can be understood. */

@@ -12,9 +12,7 @@ import type { Journal, JournalEntry } from './journal.ts'
 import type { ReplicaLogs } from './logs/replica-logs.ts'
 import type { EnginePorts } from './ports.ts'
 import type { EngineHooks, EngineProcess } from './processes/engine-process.ts'
-import { groupMemory } from './processes/group-memory.ts'
-import { listenerOf } from './processes/listener.ts'
-import { startEngine } from './processes/start-engine.ts'
+import { realProcesses, type Processes } from './processes/processes.ts'
 import { memoryComplaint } from './out-of-memory.ts'
 import type { Awaited } from './readiness.ts'
 
@@ -23,7 +21,7 @@ export interface ReplicaDeps {
   engines: Pick<Engines, 'find' | 'ensure'>
   files: Pick<ModelFiles, 'stage'>
   logs: Pick<ReplicaLogs, 'write' | 'lastLines' | 'close'>
-  journal: Journal
+  journal: Pick<Journal, 'write' | 'remove' | 'removeFolder' | 'list' | 'folderOf' | 'scratchOf'>
   clock: Clock
   log: Logger
   limits: ReplicaLimits
@@ -31,6 +29,8 @@ export interface ReplicaDeps {
   onChange: () => void
   /** What an engine is told in its environment besides what its profile says. */
   moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
+  /** The operating system's, unless somebody brings a machine of his own. */
+  processes?: Processes
 }
 
 export interface ReplicaLimits {
@@ -68,7 +68,7 @@ export async function launch(
   hooks: LaunchHooks,
 ): Promise<Launched> {
   const { signal, onProgress } = hooks
-  const { engines, files, ports, journal } = deps
+  const { engines, files, ports, journal, processes = realProcesses } = deps
   const program = await engines.ensure(profile.name, { signal, onProgress })
   const { model_name: modelName, options } = spec
   const source = profile.model === 'files' ? spec.source : null
@@ -99,7 +99,7 @@ export async function launch(
     }
     journal.write(spec.id, entry)
     const lines = linesOf(entry, deps)
-    const engine = await startEngine(
+    const engine = await processes.start(
       {
         argv: line.argv,
         env: engineEnvironment(process.env, { ...line.env, ...deps.moreEnvironment?.(spec) }),
@@ -125,7 +125,7 @@ export function running(
   deps: ReplicaDeps,
   releaseFiles: () => void,
 ): Launched {
-  const { journal, ports, logs } = deps
+  const { journal, ports, logs, processes = realProcesses } = deps
   const { spec, profile, port, model_bytes: modelBytes } = entry
   return {
     engine,
@@ -136,8 +136,9 @@ export function running(
       port,
       modelBytes,
       lines,
-      memoryBytes: () => groupMemory(engine.identity),
-      listener: () => listenerOf(port, engine.identity),
+      memoryBytes: () => processes.memoryBytes(engine.identity),
+      listener: () => processes.listener(port, engine.identity),
+      answers: processes.answers,
     },
     memoryLine: () => lines.memoryLine(),
     markReady: () => noteReady(entry, deps),

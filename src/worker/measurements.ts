@@ -1,5 +1,5 @@
 import type { Hardware } from '../api/hardware.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { atMost, type Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { startLoop } from '../platform/loop.ts'
@@ -59,10 +59,7 @@ export async function startMeasurements(
   }
   const turn = async (): Promise<void> => {
     underWay ??= take().finally(() => (underWay = undefined))
-    const enough = new AbortController()
-    const late = sleep(clock, WAIT_MS, enough.signal)
-    await Promise.race([underWay, late])
-    enough.abort()
+    await atMost(clock, WAIT_MS, underWay)
   }
 
   await turn()

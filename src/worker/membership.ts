@@ -18,6 +18,7 @@ export interface MembershipDeps {
   onRegistered: (nodeId: string) => void
   /** Credentials to work with from now on; the first time, and whenever they may have changed. */
   onCredentials: (nodeId: string, credentials: NodeCredentials) => void
+  checkMs?: number | undefined
 }
 
 export interface Link {

@@ -1,7 +1,6 @@
-import { connect } from 'node:net'
 import type { EngineProfile } from '../api/engine-profile.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
-import { get } from '../platform/node-http.ts'
+import { realProcesses, type Processes } from './processes/processes.ts'
 
 export interface Awaited {
   profile: Pick<EngineProfile, 'ready' | 'ready_within_s' | 'listens'>
@@ -13,13 +12,14 @@ export interface Awaited {
   memoryBytes: () => Promise<number | undefined>
   /** Who listens on the port; undefined where that cannot be told. */
   listener: () => Promise<{ isLoopbackOnly: boolean; isOurs: boolean } | undefined>
+  /** How a port is asked. */
+  answers?: Processes['answers']
 }
 
 export type Readiness = { ready: true } | { ready: false; why: string }
 
 const POLL_MS = 25
 const POLL_MOST_MS = 250
-const PROBE_TIMEOUT_MS = 2000
 /** Big files take long to read from a slow disk. */
 const MS_PER_GIB = 20_000
 const GIB = 1024 ** 3
@@ -91,43 +91,17 @@ class SignsOfProgress {
   }
 }
 
-function isServing({ profile: { ready }, port, lines }: Awaited): boolean | Promise<boolean> {
-  if ('http' in ready) return answersOk(port, ready.http)
-  if ('port' in ready) return accepts(port)
-  return lines.isReadyPrinted()
+function isServing(awaited: Awaited): boolean | Promise<boolean> {
+  const { profile, port, lines, answers = realProcesses.answers } = awaited
+  return 'log' in profile.ready ? lines.isReadyPrinted() : answers(port, profile.ready)
 }
 
 /** Whether an engine that was ready answers at all, whatever it says; undefined when it has nothing to be asked for. */
-export async function stillAnswers({ profile: { ready }, port }: Awaited): Promise<boolean | undefined> {
-  return 'http' in ready ? (await statusOf(port, ready.http)) !== undefined : undefined
-}
-
-async function answersOk(port: number, path: string): Promise<boolean> {
-  return (await statusOf(port, path)) === 200
-}
-
-function statusOf(port: number, path: string): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const probe = get({ host: '127.0.0.1', port, path, agent: false, timeout: PROBE_TIMEOUT_MS }, (answer) => {
-      answer.resume()
-      resolve(answer.statusCode)
-    })
-    probe.once('timeout', () => probe.destroy())
-    probe.once('error', () => resolve(undefined))
-  })
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS })
-    const end = (accepted: boolean): void => {
-      socket.destroy()
-      resolve(accepted)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
-  })
+export async function stillAnswers(
+  { profile: { ready }, port }: Awaited,
+  { responds }: Pick<Processes, 'responds'>,
+): Promise<boolean | undefined> {
+  return 'http' in ready ? responds(port, ready.http) : undefined
 }
 
 function openToOthers(port: number): string {

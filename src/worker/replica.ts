@@ -14,7 +14,7 @@ import { launch, type Launched, type ReplicaDeps } from './launch.ts'
 import { memoryComplaint, whyOutOfMemory } from './out-of-memory.ts'
 import { PeakMemory, type MeasuredMemory } from './peak-memory.ts'
 import type { EngineProcess, Exit } from './processes/engine-process.ts'
-import { kernelKills } from './processes/kernel-kills.ts'
+import { realProcesses, type Processes } from './processes/processes.ts'
 import { stillAnswers, waitUntilReady } from './readiness.ts'
 
 /** Heartbeats tell of progress so often at most, when nothing else makes them. */
@@ -47,6 +47,7 @@ export class WorkerReplica {
   requestModel: string | undefined
 
   readonly #deps: ReplicaDeps
+  readonly #processes: Processes
   readonly #profile: EngineProfile
   readonly #ending = new AbortController()
   readonly #cutDrain = new AbortController()
@@ -65,6 +66,7 @@ export class WorkerReplica {
     this.key = replicaKey(spec.model_name, spec.replica_index)
     this.#profile = profile
     this.#deps = deps
+    this.#processes = deps.processes ?? realProcesses
   }
 
   /** Gets what it needs, starts the engine and waits until it serves. Ends in `ready` or `failed`; never rejects. */
@@ -96,7 +98,7 @@ export class WorkerReplica {
 
   /** Whether its engine answers when it is asked how it is; undefined when it cannot be asked. */
   async answers(): Promise<boolean | undefined> {
-    return this.#launched && stillAnswers(this.#launched.awaited)
+    return this.#launched && stillAnswers(this.#launched.awaited, this.#processes)
   }
 
   /** Fails, and ends an engine of which nothing is to be expected, without much patience. */
@@ -171,7 +173,7 @@ export class WorkerReplica {
     this.#launched = launched
     this.port = launched.port
     this.requestModel = launched.requestModel
-    this.#killsBefore = kernelKills()
+    this.#killsBefore = this.#processes.kernelKills()
     const ended = new AbortController()
     void engine.exited.then((exit) => {
       ended.abort()
@@ -222,7 +224,7 @@ export class WorkerReplica {
     const { code, signal, lastLines } = exit
     if (this.isEnding || this.state === 'failed') return
     this.exit = { code, signal, last_lines: lastLines }
-    const kills = kernelKills()
+    const kills = this.#processes.kernelKills()
     const hasKernelKilled =
       kills === undefined || this.#killsBefore === undefined ? undefined : kills > this.#killsBefore
     const memoryLine = this.#launched?.memoryLine()

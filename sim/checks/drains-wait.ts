@@ -1,0 +1,32 @@
+import type { Cluster } from '../cluster.ts'
+import type { Check } from './check.ts'
+
+/** Workers of the simulator let requests finish for 30 s, and this check sees that one drains up to 5 s late. */
+const DRAINED_MS = 25_000
+
+/** A replica that is to go lets its requests finish: its engine is told to end when none is left, or when their time is over. */
+export function drainsWait({ queue, machines }: Cluster): Check {
+  let drainingMs = new Map<string, number>()
+  return {
+    name: 'draining (running requests finish)',
+    onToldToEnd({ name, worker }, { spec, calls }) {
+      const replica = worker?.supervisor?.find(spec.id)
+      // One that has failed by its worker's judgement has nothing to finish.
+      if (calls.size === 0 || !replica || replica.state === 'failed') return undefined
+      const sinceMs = drainingMs.get(spec.id)
+      if (sinceMs !== undefined && queue.nowMs - sinceMs >= DRAINED_MS) return undefined
+      const waited = sinceMs === undefined ? 'at once' : `after ${queue.nowMs - sinceMs} ms`
+      return `${spec.id} (${replica.key}) on ${name} is told to end ${waited}, with ${calls.size} requests still running`
+    },
+    look() {
+      const before = drainingMs
+      drainingMs = new Map()
+      for (const { worker } of machines) {
+        for (const { spec, state } of worker?.supervisor?.all() ?? []) {
+          if (state === 'draining') drainingMs.set(spec.id, before.get(spec.id) ?? queue.nowMs)
+        }
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { approvalByRestart } from './approval-by-restart.ts'
+import { drainDoesNotWait } from './drain-does-not-wait.ts'
+import { evictionRemovesSiblings } from './eviction-removes-siblings.ts'
+import { inFlightLeaked } from './in-flight-leaked.ts'
+import type { PlantedBug } from './planted-bug.ts'
+import { reregistrationWipes } from './reregistration-wipes.ts'
+import { reservationErased } from './reservation-erased.ts'
+import { retriedForEver } from './retried-for-ever.ts'
+import { selectorIgnored } from './selector-ignored.ts'
+import { stackedSpread } from './stacked-spread.ts'
+import { staleCommand } from './stale-command.ts'
+
+/** Mistakes that LocalAI has made, each of which the simulator must find. */
+export const plantedBugs: readonly PlantedBug[] = [
+  evictionRemovesSiblings,
+  selectorIgnored,
+  reservationErased,
+  reregistrationWipes,
+  drainDoesNotWait,
+  inFlightLeaked,
+  stackedSpread,
+  staleCommand,
+  retriedForEver,
+  approvalByRestart,
+]

@@ -1,0 +1,69 @@
+import { connect } from 'node:net'
+import type { EngineProfile } from '../../api/engine-profile.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { get } from '../../platform/node-http.ts'
+import { adoptEngine } from './adopt-engine.ts'
+import type { EngineHooks, EngineProcess } from './engine-process.ts'
+import { killStrays } from './engine-signals.ts'
+import { groupMemory } from './group-memory.ts'
+import { readIdentity } from './identity-file.ts'
+import { kernelKills } from './kernel-kills.ts'
+import { listenerOf, type Listener } from './listener.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { startEngine, type EngineCommand } from './start-engine.ts'
+
+/** All that a replica asks of the operating system about its engine. The simulator has a machine of its own. */
+export interface Processes {
+  start(command: EngineCommand, hooks: EngineHooks): Promise<EngineProcess>
+  /** What an earlier run of the worker wrote into a folder; undefined when there is nothing to be understood. */
+  readIdentity(folder: string): ProcessIdentity | undefined
+  /** Undefined when it does not run any more. */
+  adopt(identity: ProcessIdentity, folder: string, hooks: EngineHooks): EngineProcess | undefined
+  killStrays(identity: ProcessIdentity, clock: Clock): Promise<unknown>
+  /** Undefined where that cannot be measured, or told. */
+  memoryBytes(identity: ProcessIdentity): Promise<number | undefined>
+  listener(port: number, identity: ProcessIdentity): Promise<Listener | undefined>
+  kernelKills(): number | undefined
+  /** Whether an engine on this port is ready, for those whose profile says how to ask. */
+  answers: (port: number, ready: Exclude<EngineProfile['ready'], { log: string }>) => Promise<boolean>
+  /** Whether it answers at all, whatever it says. */
+  responds: (port: number, path: string) => Promise<boolean>
+}
+
+export const realProcesses: Processes = {
+  start: startEngine,
+  readIdentity,
+  adopt: adoptEngine,
+  killStrays,
+  memoryBytes: groupMemory,
+  listener: listenerOf,
+  kernelKills: () => kernelKills(),
+  answers: async (port, ready) => ('http' in ready ? (await statusOf(port, ready.http)) === 200 : accepts(port)),
+  responds: async (port, path) => (await statusOf(port, path)) !== undefined,
+}
+
+const PROBE_TIMEOUT_MS = 2000
+
+function statusOf(port: number, path: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const probe = get({ host: '127.0.0.1', port, path, agent: false, timeout: PROBE_TIMEOUT_MS }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+    probe.once('timeout', () => probe.destroy())
+    probe.once('error', () => resolve(undefined))
+  })
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS })
+    const end = (accepted: boolean): void => {
+      socket.destroy()
+      resolve(accepted)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('timeout', () => end(false))
+    socket.once('error', () => end(false))
+  })
+}
