@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { AppError } from '../../src/platform/errors.ts'
+import { APPLIED_TABLE } from '../../src/store/applied.ts'
 import type { Database, Sql, Value } from '../../src/store/database.ts'
 import { findMigrations, loadMigrations } from '../../src/store/migration-files.ts'
 import { sqliteError } from '../../src/store/sqlite-errors.ts'
@@ -52,6 +53,7 @@ export class SimStore {
     this.#hooks = hooks
     this.#db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
     this.#db.function('now_ms', { deterministic: false }, () => queue.nowMs)
+    this.#db.exec(APPLIED_TABLE)
     for (const { text } of loadedMigrations()) this.#db.exec(text)
     this.mirror = new StoreMirror(this.#db, queue)
   }

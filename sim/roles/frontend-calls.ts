@@ -1,5 +1,7 @@
-import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.ts'
+import type { Registered } from '../../src/api/admin/schemas.ts'
 import { AppError } from '../../src/platform/errors.ts'
+import { SPOKEN } from '../../src/platform/protocol.ts'
+import type { Facts } from '../../src/worker/frontends.ts'
 import type { Cluster } from '../cluster.ts'
 import type { SimProcess } from '../ground/sim-process.ts'
 import type { FrontendProcess } from './frontend-process.ts'
@@ -38,8 +40,8 @@ export class WorkerCalls {
       throw new AppError('unavailable', 'No frontend answers.')
     }
     return {
-      register: (facts: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> =>
-        ask((frontend) => frontend.register({ ...facts, signed_at: process.clock.nowMs() })),
+      register: (facts: Facts): Promise<Registered> =>
+        ask((frontend) => frontend.register({ ...facts, protocol: SPOKEN.newest, signed_at: process.clock.nowMs() })),
       credentials: (nodeId) => ask((frontend) => frontend.credentials(nodeId)),
       deregister: (nodeId) => ask((frontend) => frontend.deregister(nodeId)),
     }
