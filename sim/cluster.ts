@@ -25,6 +25,10 @@ import type { Trace } from './trace.ts'
 export interface Settings {
   heartbeatPeriodMs: number
   pace: { turnPeriodMs: number; leaseTtlMs: number }
+  /** How often a worker looks at its connection: less often than the real one, since most looks see nothing. */
+  checkMs: number
+  /** From one request of some client to the next. */
+  meanRequestMs: number
   liveness: LivenessLimits
   policy: PlacePolicy
 }
@@ -51,8 +55,18 @@ function nothing(): void {}
 
 /** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
 const PACES = {
-  quick: { heartbeats: [5000, 10_000, 15_000], control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 } },
-  slow: { heartbeats: [25_000, 30_000], control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 } },
+  quick: {
+    heartbeats: [5000, 10_000, 15_000],
+    control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 },
+    checkMs: 5000,
+    meanRequestMs: 5000,
+  },
+  slow: {
+    heartbeats: [25_000, 30_000],
+    control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 },
+    checkMs: 20_000,
+    meanRequestMs: 10_000,
+  },
 }
 const MOST_QUICK_NODE_HOURS = 100
 const MISSED_HEARTBEATS = 3
@@ -103,6 +117,8 @@ export class Cluster {
     this.settings = {
       heartbeatPeriodMs,
       pace: pace.control,
+      checkMs: pace.checkMs,
+      meanRequestMs: pace.meanRequestMs,
       liveness: {
         unreachableAfterMs: MISSED_HEARTBEATS * heartbeatPeriodMs,
         offlineAfterMs: Math.max(OFFLINE_AFTER_MS, (MISSED_HEARTBEATS + 2) * heartbeatPeriodMs),

@@ -72,7 +72,8 @@ function failureLines({ asked, tally, commit, explained }: Reported, first: Outc
     `VIOLATED: ${check}`,
     ...wrap(message),
     '',
-    `  in seed ${first.seed}, event ${count(event)}, ${clockText(atMs)} after the start, ${commit}`,
+    `  in seed ${first.seed}, event ${count(event)}, ${clockText(atMs)} after the start`,
+    `  of ${commit}`,
     ...(others.length > 0 ? [`  ${count(tally.failed)} of ${count(tally.seeds)} seeds failed; the others:`] : []),
     ...others.map(({ seed, violation }) => `    seed ${seed}: ${violation!.check}`),
     ...(tally.failed - 1 > others.length ? [`    and ${count(tally.failed - 1 - others.length)} more`] : []),
@@ -97,8 +98,8 @@ function explainedLines(asked: Arguments, first: Outcome, explained: Explained):
   const tried = `${runs} ${runs === 1 ? 'try' : 'tries'}${isDone ? '' : ', then time was over'}`
   return [
     ...(isShorter
-      ? ['The shortest run found that violates the same check:', `  ${size} (${tried})`, '']
-      : [`No shorter run was found that violates the same check (${tried}).`, '']),
+      ? ['The shortest run found that violates the same check:', ...wrap(`${size} (${tried})`), '']
+      : ['No shorter run was found that violates the same check:', `  ${tried}`, '']),
     'What happened:',
     ...WHO_IS_WHO.map((line) => `  ${line}`),
     '  > marks lines about those whom the message names.',

@@ -35,7 +35,8 @@ test('a violation names seed and commit, tells what happened in the shortest run
       'VIOLATED: slots (invariant 1)',
       '  two rows of m1#0 on n3',
       '',
-      '  in seed 2, event 9, 01:00:00.000 after the start, commit 123',
+      '  in seed 2, event 9, 01:00:00.000 after the start',
+      '  of commit 123',
       '',
       'The shortest run found that violates the same check:',
     ].join('\n'),
@@ -61,12 +62,12 @@ test('what is to be repeated fails again, the same way', async () => {
     failsAt: 2,
   })
   expect(code).toBe(1)
-  expect(stdout).toMatch(/No shorter run was found that violates the same check \(\d tries\)\./)
+  expect(stdout).toMatch(/No shorter run was found that violates the same check:\n {2}\d tries\n/)
 })
 
 test('shrinking can be left out', async () => {
   const { stdout, orders } = await command('--seeds 5 --hours 1 --no-shrink', { failsAt: 2 })
-  expect(stdout).toContain('No shorter run was found that violates the same check (0 tries, then time was over).')
+  expect(stdout).toContain('No shorter run was found that violates the same check:\n  0 tries, then time was over\n')
   expect(stdout).toContain('> 01:00:00.000 fault #60')
   expect(orders.filter(({ lines }) => lines > 0)).toHaveLength(1)
 })

@@ -13,7 +13,6 @@ export interface Sent {
 /** How it ended. */
 export type End = 'whole' | 'error' | 'broken off' | 'left' | 'gateway died'
 
-const MEAN_WAIT_MS = 5000
 /** Clients turn to other models after about this long, and leave the rest alone meanwhile. */
 const MEAN_FASHION_MS = 10 * 60_000
 const IN_FASHION = 0.4
@@ -57,7 +56,7 @@ export class Traffic {
 
   #next(): void {
     const random = this.#random
-    this.#cluster.queue.after(random.waitMs(MEAN_WAIT_MS), () => {
+    this.#cluster.queue.after(random.waitMs(this.#cluster.settings.meanRequestMs), () => {
       if (!this.#isOn) return
       const model = random.oneOf(this.#inFashion) ?? random.oneOf(this.#modelNames)!
       for (let count = random.chance(BURST) ? 20 : 1; count > 0; count -= 1) this.#send(model)

@@ -1,9 +1,6 @@
 import type { EventQueue } from '../event-queue.ts'
 import type { Random } from '../random.ts'
 
-/** What is not a process and yet at the end of a line. */
-export type Place = 'store' | 'bus'
-
 export interface Weather {
   loss: number
   doubled: number
@@ -12,7 +9,7 @@ export interface Weather {
 
 export const calm: Weather = { loss: 0, doubled: 0, mostDelayMs: 0 }
 
-/** Who can reach whom, and how messages travel. Lines may be cut in one direction only. */
+/** Who can reach whom (processes by name, `store`, `bus`), and how messages travel. Lines may be cut in one direction only. */
 export class Network {
   weather = calm
   readonly random: Random

@@ -8,7 +8,7 @@ export const retriedForEver: PlantedBug = {
   name: 'retried-for-ever',
   what: 'a start that cannot succeed is tried again at once, without end',
   caughtBy: 'retries',
-  withinSeeds: 7,
+  withinSeeds: 5,
   scene: { nodes: 2, models: 3, hours: 0.2, faults: ['crash-engine', 'break-model'] },
   hooks: () => ({
     // Of a move to `failed`: the count of failures and the wait, which grows with it.

@@ -10,7 +10,7 @@ export const staleCommand: PlantedBug = {
   what: 'a late stop ends whatever is in the slot by then',
   caughtBy: 'siblings',
   withinSeeds: 14,
-  scene: { nodes: 1, models: 3, hours: 0.4, faults: ['storm-on-bus', 'change-model'] },
+  scene: { nodes: 3, models: 3, hours: 0.5, faults: ['storm-on-bus', 'change-model', 'change-rule'] },
   hooks: () => ({
     supervisor(real) {
       const keys = new Map<string, string>()

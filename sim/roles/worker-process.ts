@@ -21,8 +21,6 @@ import { engineReports } from '../model-kinds.ts'
 const BOOT_FILE = 'boot.json'
 const ENGINE_PORTS = { from: 20_000, to: 20_199 }
 const LIMITS = { drainMs: 30_000, orphanGraceMs: 60_000 }
-/** Far less often than the real one: a run would have millions of these looks, and most see nothing. */
-const CHECK_MS = 10_000
 
 /** One run of a worker on a machine, put together as src/worker/start-worker.ts does it. */
 export class WorkerProcess {
@@ -145,7 +143,7 @@ export class WorkerProcess {
         clock,
         random: () => random.next(),
         log,
-        checkMs: CHECK_MS,
+        checkMs: this.#cluster.settings.checkMs,
         onRegistered: (id) => {
           nodeId = id
           machine.nodeId = id
