@@ -8,6 +8,8 @@ import { systemClock as clock } from './platform/clock.ts'
 import { modelsFolderOf } from './models-folder-of.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
+import type { ListenerTls } from './platform/tls/listener-tls.ts'
+import type { Trust } from './platform/tls/trust.ts'
 import { version } from './platform/version.ts'
 import { runRoles } from './run-roles.ts'
 import { announce, startFrontend, type FrontendOptions } from './start-frontend.ts'
@@ -35,6 +37,7 @@ export function runUp(config: Config): Promise<number> {
     const frontend = await startFrontend(options)
     const where = {
       frontendUrls: [frontend.url],
+      trust: pinned(frontend.tls),
       joinToken: frontend.joinToken(),
       identity,
       busAddress: busAddressOf(config),
@@ -48,8 +51,10 @@ export function runUp(config: Config): Promise<number> {
     announce(frontend, options)
     const colour = process.stdout.isTTY && !process.env['NO_COLOR']
     const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
-    const { url } = frontend
-    return { banner: banner({ url, dashboard, folder: folder.path, models, absent, version, colour }) }
+    const { url, tls } = frontend
+    const certificate = tls?.isSelfSigned ? (config.tls_cert ?? folder.file('tls.crt')) : undefined
+    const shown = { url, fingerprint: tls?.fingerprint, certificate, dashboard, folder: folder.path }
+    return { banner: banner({ ...shown, models, absent, version, colour }) }
   })
 }
 
@@ -73,4 +78,15 @@ function tellRemoval(worker: Worker, log: Logger): void {
     log.error({ why: message }, 'this machine is no longer a node of the cluster; a restart lets it join again')
     return worker.dispose()
   })
+}
+
+/** Its own frontend, by the certificate that it shows now. */
+function pinned(tls: ListenerTls | undefined): Trust | undefined {
+  return (
+    tls && {
+      get fingerprints() {
+        return [tls.fingerprint]
+      },
+    }
+  )
 }

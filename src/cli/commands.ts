@@ -11,6 +11,8 @@ import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
 import { whyCommand } from './why/command.ts'
 
+const listener: readonly OptionName[] = ['tls', 'tls_cert', 'tls_key']
+const frontendTrust: readonly OptionName[] = ['ca', 'fingerprint']
 const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
 const machine: readonly OptionName[] = [
@@ -48,6 +50,7 @@ export const commands: readonly Command[] = [
       'that runs the engines. Needs nothing else installed. More machines may join. Ctrl-C stops all of it.',
     options: [
       'listen',
+      ...listener,
       'data',
       'first_model',
       'node_name',
@@ -80,6 +83,7 @@ export const commands: readonly Command[] = [
       'PostgreSQL and one NATS. "flotilla token" shows how a machine joins.',
     options: [
       'listen',
+      ...listener,
       'data',
       'bus_listen',
       'placement',
@@ -103,9 +107,11 @@ export const commands: readonly Command[] = [
       'database are away it goes on serving, also after a restart: it keeps its last routing table.',
     options: [
       'listen',
+      ...listener,
       'data',
       'url',
       'key',
+      ...frontendTrust,
       'nats_url',
       'nats_account_seed_file',
       'processes',
@@ -127,6 +133,7 @@ export const commands: readonly Command[] = [
       'first use, so it stays the same node when its address changes. A new node waits until an admin approves it.',
     options: [
       'join',
+      ...frontendTrust,
       'token_file',
       'token',
       'data',

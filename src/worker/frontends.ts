@@ -6,6 +6,7 @@ import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { requestJson } from '../platform/http-client.ts'
+import type { Trust } from '../platform/tls/trust.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
 
 export interface FrontendsDeps {
@@ -13,6 +14,8 @@ export interface FrontendsDeps {
   joinToken: string
   seed: string
   nowMs: () => number
+  /** Which of those at these URLs are taken for frontends of ours. */
+  trust?: Trust | undefined
   send?: typeof requestJson
 }
 
@@ -28,7 +31,7 @@ export class Frontends {
 
   constructor(deps: FrontendsDeps) {
     this.#deps = deps
-    this.#any = new AnyFrontend(deps.urls, deps.send)
+    this.#any = new AnyFrontend(deps.urls, deps.trust, deps.send)
   }
 
   /** Presents this node. The signature proves that we hold the key we name. */
@@ -59,7 +62,8 @@ export class Frontends {
         const id = nodeId()
         if (id === undefined) throw new AppError('unavailable', 'This node has not registered yet.')
         const at = `/api/node/${id}/files/${encodeURIComponent(path)}`
-        return { url: new URL(`${this.#any.urlOf(attempt)}${at}`), headers: this.#signed('GET', at) }
+        const url = new URL(`${this.#any.urlOf(attempt)}${at}`)
+        return { url, headers: this.#signed('GET', at), trust: this.#deps.trust }
       },
     }
   }

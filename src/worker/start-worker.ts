@@ -10,6 +10,7 @@ import type { Check } from '../platform/health.ts'
 import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
 import {
   dataPortHandler,
@@ -39,6 +40,8 @@ import type { WorkerReplica } from './replica.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]
+  /** How frontends at https addresses are recognised. */
+  trust?: Trust | undefined
   joinToken: string
   identity: Identity
   nodeName: string
@@ -91,8 +94,8 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   let replicas: Replicas | undefined
 
   const { seed } = identity
-  const { frontendUrls: urls, joinToken } = options
-  const frontends = new Frontends({ urls, joinToken, seed, nowMs: () => clock.nowMs() })
+  const { frontendUrls: urls, trust, joinToken } = options
+  const frontends = new Frontends({ urls, trust, joinToken, seed, nowMs: () => clock.nowMs() })
   mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
   const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
   const bootFile = join(options.replicas.folder, 'boot.json')

@@ -194,7 +194,11 @@ export const tokenView = z.object({
 })
 export type TokenView = z.infer<typeof tokenView>
 /** Shown once, when it is made: only its hash is kept. */
-export const tokenCreated = tokenView.extend({ token: z.string() })
+export const tokenCreated = tokenView.extend({
+  token: z.string(),
+  /** Of the frontend's certificate, when nobody else vouches for it: for `worker --fingerprint`. */
+  fingerprint: z.string().nullable().optional(),
+})
 export type TokenCreated = z.infer<typeof tokenCreated>
 
 export const keyInput = z.strictObject({

@@ -61,7 +61,7 @@ const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
 /** Told now rather than after the first question. Asked of the gateway: an API key may not ask the admin API. */
 async function checkModel({ cluster }: Client, model: string): Promise<void> {
-  const request = { method: 'GET', token: cluster.key, timeoutMs: LIST_WITHIN_MS } as const
+  const request = { method: 'GET', token: cluster.key, timeoutMs: LIST_WITHIN_MS, trust: cluster.trust } as const
   const answer = await reach(cluster, () => requestJson(new URL('/v1/models', cluster.url), request))
   if (answer.status !== 200) throw refusal(cluster, answer)
   const models = listed.safeParse(answer.body).data?.data ?? []

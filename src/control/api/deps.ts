@@ -53,6 +53,8 @@ export interface AdminDeps {
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */
   defaultToken: () => string
+  /** Of this frontend's certificate, when nobody else vouches for it: who joins has to be told. */
+  fingerprint?: () => string | null
   /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
   replaceDefaultToken: (token: string) => void | Promise<void>
   /** Where nodes get models from whose source is `frontend:`. It need not exist. */

@@ -60,7 +60,8 @@ export function tlsFromFiles(files: PairFiles, clock: Clock, log: Logger): Liste
       warnOfEnd(pair, clock, log)
       for (const callback of callbacks) callback()
     },
-    onError: (error) => log.warn({ error: messageOf(error) }, 'tls: the new certificate is not used; the old one goes on'),
+    onError: (error) =>
+      log.warn({ error: messageOf(error) }, 'tls: the new certificate is not used; the old one goes on'),
   })
   return {
     upgrade,
@@ -92,5 +93,6 @@ function isSelfSigned({ cert }: CertificatePair): boolean {
 
 function warnOfEnd({ cert }: CertificatePair, clock: Clock, log: Logger): void {
   const { validTo } = new X509Certificate(cert)
-  if (new Date(validTo).getTime() - clock.nowMs() < SOON_MS) log.warn({ valid_to: validTo }, 'tls: the certificate ends soon, or has ended')
+  if (new Date(validTo).getTime() - clock.nowMs() < SOON_MS)
+    log.warn({ valid_to: validTo }, 'tls: the certificate ends soon, or has ended')
 }
