@@ -32,7 +32,11 @@ export class NodeRows {
   }
 
   listStored(): StoredNode[] {
-    return [...this.#rows.values()].map((node) => ({ ...node, lastHeartbeatMs: this.#heard.get(node.id)!.atMs }))
+    return [...this.#rows.values()].map((node) => ({
+      ...node,
+      lastHeartbeatMs: this.#heard.get(node.id)!.atMs,
+      tlsFingerprint: null,
+    }))
   }
 
   find(id: string): Node | undefined {

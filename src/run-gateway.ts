@@ -19,7 +19,7 @@ import {
   toParent,
   untilParentEnds,
 } from './gateway-process.ts'
-import { openMessageBus } from './message-bus.ts'
+import { openMessageBus, readNatsTls } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
 import { openListenerTls } from './open-listener-tls.ts'
 import { formatAddress, reachableAddress } from './platform/address.ts'
@@ -94,7 +94,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   life.own('bus', () => bus.dispose())
   const savedTable = openSavedTable(folder.file('routing-table.json'), clock, log)
   const exposeNode = config.expose_node_header
-  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, limits })
+  const certificateFile = folder.file('data-client.json')
+  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, certificateFile, limits })
   life.own('gateway', () => gateway.dispose())
   const inference = { handler: gateway.handler, guard: { keys: gateway.keys, clock }, metrics: gateway.metrics }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
@@ -132,7 +133,8 @@ async function placeOf(config: Config, seed: string, log: Logger): Promise<Place
     return {
       ask: askFrontends(new AnyFrontend([url!], readTrust(config.ca, config.fingerprint)), key!, publicKeyOf(seed)),
     }
-  const named = { natsUrl, accountSeedFile, listen: undefined, defaultHost: '', approved: [] }
+  const natsTls = readNatsTls(config)
+  const named = { natsUrl, natsTls, accountSeedFile, listen: undefined, defaultHost: '', approved: [] }
   const { address, clientId } = (await openMessageBus(named, log)).client('gateway')
   return { ask: async () => ({ gateway_id: clientId, bus_url: address.url, bus_jwt: null }), address }
 }

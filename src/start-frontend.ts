@@ -17,7 +17,7 @@ import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
-import { openMessageBus, type MessageBus } from './message-bus.ts'
+import { openMessageBus, readNatsTls, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
 import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
 import { openListenerTls } from './open-listener-tls.ts'
@@ -99,9 +99,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     config.database_url ? { url: config.database_url } : { file: folder.file('flotilla.db') },
   )
   life.own('store', () => db.close())
+  // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
+  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,
+      natsTls: readNatsTls(config),
+      tls: { mode: config.bus_tls, clusterSecret },
       accountSeedFile: config.nats_account_seed_file,
       listen: config.bus_listen,
       defaultHost: config.listen.host,
@@ -126,8 +130,6 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const { alongside } = options
   if (alongside) life.own(alongside.name, alongside.dispose)
   const { owner, adminKey } = secrets
-  // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
-  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const liveness = livenessOf(config)
   const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
   const control = startControl({
@@ -156,6 +158,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     gatewayId: owner,
     exposeNode: config.expose_node_header,
     savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
+    certificateFile: folder.file('data-client.json'),
     limits,
   })
   life.own('gateway', () => gateway.dispose())
@@ -178,10 +181,12 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     credentialsFor: (nodeId, publicKey, request) => ({
       bus_url: messageBus.urlFor(peerOf(request)),
       bus_jwt: messageBus.jwtFor({ nodeId, publicKey }),
+      ...messageBus.certificate,
     }),
     gatewayCredentialsFor: (given, request) => ({
       bus_url: messageBus.urlFor(peerOf(request)),
       bus_jwt: messageBus.admitGateway(given),
+      ...messageBus.certificate,
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
     onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),

@@ -40,6 +40,7 @@ export function startLocalWorker(
     vramBudget: config.vram_budget ?? null,
     listen,
     advertise: config.advertise,
+    dataTls: config.data_tls,
     healthListen: config.health_listen,
     version,
     replicas: {

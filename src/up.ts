@@ -5,6 +5,8 @@ import { seedFirstStart, type FirstStart } from './control/first-start.ts'
 import { dashboardLink } from './dashboard-link.ts'
 import { firstReplicas, standIn } from './first-replicas.ts'
 import { systemClock as clock } from './platform/clock.ts'
+import type { BusAddress } from './bus/connect.ts'
+import { readNatsTls } from './message-bus.ts'
 import { modelsFolderOf } from './models-folder-of.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
@@ -68,8 +70,9 @@ function say(line: string): void {
 }
 
 /** A NATS server without accounts is reached with the user that its URL names, by this worker, too. */
-function busAddressOf({ nats_url: url, nats_account_seed_file: seedFile }: Config): { url: string } | undefined {
-  return url !== undefined && seedFile === undefined ? { url } : undefined
+function busAddressOf(config: Config): BusAddress | undefined {
+  const { nats_url: url, nats_account_seed_file: seedFile } = config
+  return url !== undefined && seedFile === undefined ? { url, tls: readNatsTls(config) } : undefined
 }
 
 /** Control and gateway go on: others may depend on them. */

@@ -13,7 +13,8 @@ import { whyCommand } from './why/command.ts'
 
 const listener: readonly OptionName[] = ['tls', 'tls_cert', 'tls_key']
 const frontendTrust: readonly OptionName[] = ['ca', 'fingerprint']
-const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file']
+const nats: readonly OptionName[] = ['nats_account_seed_file', 'nats_ca', 'nats_cert', 'nats_key']
+const storage: readonly OptionName[] = ['database_url', 'nats_url', ...nats]
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
 const machine: readonly OptionName[] = [
   'node_labels',
@@ -58,8 +59,10 @@ export const commands: readonly Command[] = [
       ...files,
       'worker_listen',
       'advertise',
+      'data_tls',
       'health_listen',
       'bus_listen',
+      'bus_tls',
       'placement',
       ...declared,
       'models_dir',
@@ -86,6 +89,7 @@ export const commands: readonly Command[] = [
       ...listener,
       'data',
       'bus_listen',
+      'bus_tls',
       'placement',
       ...declared,
       'models_dir',
@@ -113,7 +117,7 @@ export const commands: readonly Command[] = [
       'key',
       ...frontendTrust,
       'nats_url',
-      'nats_account_seed_file',
+      ...nats,
       'processes',
       'expose_node_header',
       ...admission,
@@ -143,6 +147,7 @@ export const commands: readonly Command[] = [
       ...files,
       'worker_listen',
       'advertise',
+      'data_tls',
       'health_listen',
       ...running,
     ],

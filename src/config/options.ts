@@ -198,6 +198,25 @@ export const options = {
     default: () => undefined,
     secret: true,
   },
+  nats_ca: {
+    type: text,
+    value: 'path',
+    help: 'Certificates (PEM) of the CAs that vouch for the NATS server (tls://); nodes are told. Without it those that Node knows',
+    default: () => undefined,
+  },
+  nats_cert: {
+    type: text,
+    value: 'path',
+    help: 'Certificate (PEM) to show to the NATS server',
+    default: () => undefined,
+  },
+  nats_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
+  bus_tls: {
+    type: oneOf(['auto', 'on', 'off']),
+    value: 'auto|on|off',
+    help: "Encrypt the embedded bus, with a certificate of the cluster's own; auto: when it listens beyond this machine",
+    default: () => 'auto',
+  },
   nats_account_seed_file: {
     type: text,
     value: 'path',
@@ -249,6 +268,12 @@ export const options = {
     value: 'size',
     help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
     default: () => undefined,
+  },
+  data_tls: {
+    type: oneOf(['auto', 'on', 'off']),
+    value: 'auto|on|off',
+    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
+    default: () => 'auto',
   },
   health_listen: {
     type: address,

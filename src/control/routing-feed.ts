@@ -15,7 +15,7 @@ import { modelState } from './model-state.ts'
 const HEARD_WITHIN_MS = 15_000
 /** Free VRAM changes with every heartbeat; in steps of this much it hardly ever changes the table. */
 const VRAM_STEP = 2 ** 30
-/** In one message, of which a bus takes 1 MiB: a route has about 330 bytes. */
+/** In one message, of which a bus takes 1 MiB: a route has about 430 bytes. */
 const MOST_ROUTES = 2000
 
 /** The routing table as the leader tells it to the gateways: a snapshot for who asks, deltas for who has one. */
@@ -71,6 +71,7 @@ export class RoutingFeed {
   }
 
   #routesOf({ models, nodes, replicas, rules }: StoredWorld): RouteMessage[] {
+    const fingerprints = new Map(nodes.map(({ id, tlsFingerprint }) => [id, tlsFingerprint]))
     return routableReplicas(models, nodes, replicas, rules).map((route) => ({
       replica_id: route.replicaId,
       generation: route.generation,
@@ -79,9 +80,14 @@ export class RoutingFeed {
       node_name: route.nodeName,
       address: route.address,
       data_key: dataKeyOf(this.#clusterSecret, route.nodeId),
+      ...fingerprintOf(fingerprints.get(route.nodeId)),
       available_vram: inSteps(route.availableVram),
     }))
   }
+}
+
+function fingerprintOf(fingerprint: string | null | undefined): Pick<RouteMessage, 'tls_fingerprint'> {
+  return fingerprint ? { tls_fingerprint: fingerprint } : {}
 }
 
 function inSteps(vram: number | null): number | null {

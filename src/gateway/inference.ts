@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
+import { ClientTls } from '../platform/tls/client-tls.ts'
 import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
@@ -37,6 +38,8 @@ export interface InferenceDeps {
   /** How long a request waits for its model to be loaded; Infinity is for as long as it takes. */
   modelLoadWaitMs?: number | undefined
   limits?: Partial<ReadLimits>
+  /** Connects to data ports that are encrypted. */
+  tls?: ClientTls
 }
 
 export interface InferenceApi {
@@ -56,17 +59,17 @@ const MODEL_LOAD_WAIT_MS = 60_000
  * list of paths, so none can be forgotten by the counting of requests in flight.
  */
 export function inferenceApi(deps: InferenceDeps): InferenceApi {
-  const { table, clock, log, exposeNode = false } = deps
+  const { table, clock, log, exposeNode = false, tls = new ClientTls() } = deps
   const waitingRoom = deps.waitingRoom ?? new WaitingRoom(clock)
   const { bus = nobody, modelLoadWaitMs: waitMs = MODEL_LOAD_WAIT_MS } = deps
   const mostWaiting = waitingRoom.limits.waitingPerModel
   const coldLoads = new ColdLoads({ table, bus, clock, log, waitMs, mostWaiting })
   const readyDeps: ReadyDeps = { table, coldLoads, waitingRoom, clock }
   const decisions = new Decisions(deps.gatewayId ?? 'gateway')
-  const liveness = new Liveness({ table, clock, log, probe, ttlMs: deps.probeTtlMs })
+  const liveness = new Liveness({ table, clock, log, probe: (route) => probe(route, tls), ttlMs: deps.probeTtlMs })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
-  const serveDeps: ServeDeps = { table, liveness, pool, clock, log, exposeNode }
+  const serveDeps: ServeDeps = { table, liveness, pool, tls, clock, log, exposeNode }
 
   const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
 
@@ -87,7 +90,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   return Object.assign(handler, {
     decisions,
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
-    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, log, allow }),
+    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),
     dispose() {
       coldLoads.dispose()
       pool.destroy()

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { messageOf } from '../platform/errors.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
+import type { ClientTls } from '../platform/tls/client-tls.ts'
 import { replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'
 
@@ -23,12 +24,13 @@ const ANSWER_WITHIN_MS = 2000
  * list says so, which is as good: any answer of the engine's own means that it lives. The connection is a new one, because
  * a kept one may be dead without knowing.
  */
-export const probe: Probe = (route) => {
-  const at = replicaAt(route)
+export function probe(route: LiveRoute, client: ClientTls): Promise<Verdict> {
+  const at = replicaAt(route, client)
   if (!at) return Promise.resolve({ state: 'dead', why: `"${route.address}" is no address` })
-  const { host, port, path, headers } = at
+  const { host, port, path, headers, tls } = at
   return new Promise((resolve) => {
-    const createConnection = () => connect({ host, port, noDelay: true })
+    const createConnection = () =>
+      tls ? client.connect({ host, port, fingerprint: tls.fingerprint }) : connect({ host, port, noDelay: true })
     const outgoing = httpRequest({ host, port, path: `${path}/v1/models`, headers, createConnection })
     let isConnected = false
     const settle = (verdict: Verdict): void => {
@@ -40,7 +42,7 @@ export const probe: Probe = (route) => {
       if (isConnected) settle({ state: 'silent', why: `no answer within ${ANSWER_WITHIN_MS / 1000} s` })
       else settle({ state: 'dead', why: `no connection within ${ANSWER_WITHIN_MS / 1000} s` })
     }, ANSWER_WITHIN_MS)
-    outgoing.once('socket', (socket) => socket.once('connect', () => (isConnected = true)))
+    outgoing.once('socket', (socket) => socket.once(tls ? 'secureConnect' : 'connect', () => (isConnected = true)))
     outgoing.on('error', (error) => settle({ state: 'dead', why: messageOf(error) }))
     outgoing.once('response', (answer) => {
       const status = answer.statusCode ?? 502

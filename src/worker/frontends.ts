@@ -19,6 +19,8 @@ export interface FrontendsDeps {
   send?: typeof requestJson
 }
 
+/** The protocol in which a node first tells of its certificate. */
+const TLS_SINCE = 3
 const GOODBYE_TIMEOUT_MS = 2000
 
 /** What a node says of itself; what it speaks and when it says so is added. */
@@ -39,7 +41,10 @@ export class Frontends {
     return askInCommon((protocol) => this.#register({ ...facts, protocol }))
   }
 
-  async #register(facts: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
+  async #register(all: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
+    const { tls_fingerprint: fingerprint, ...older } = all
+    // A frontend of the release before does not know it, and refuses what it does not know.
+    const facts = all.protocol >= TLS_SINCE && fingerprint !== undefined ? all : older
     const { seed, joinToken, nowMs } = this.#deps
     const registration: NodeRegistration = { ...facts, signed_at: nowMs() }
     const body = { registration, signature: sign(seed, canonicalJson(registration)) }

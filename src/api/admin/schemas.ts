@@ -229,6 +229,14 @@ export type KeyView = z.infer<typeof keyView>
 export const keyCreated = keyView.extend({ key: z.string() })
 export type KeyCreated = z.infer<typeof keyCreated>
 
+/** By what a bus at `tls://` is known. Since protocol 3. */
+const busCertificate = {
+  /** The CA (PEM) that vouches for it; without it those of the system. */
+  bus_ca: z.string().optional(),
+  /** What its certificate is made out to, when that is not the host in its URL. */
+  bus_name: z.string().optional(),
+}
+
 /** A gateway process asks for its place on the bus. */
 export const gatewayInput = z.strictObject({
   protocol: z.int(),
@@ -239,6 +247,7 @@ export const gatewayCredentials = z.object({
   bus_url: z.string(),
   /** For a NATS server with accounts; ask again before it ends. */
   bus_jwt: z.string().nullable(),
+  ...busCertificate,
 })
 export type GatewayCredentials = z.infer<typeof gatewayCredentials>
 
@@ -291,6 +300,11 @@ export const nodeRegistration = z.strictObject({
   boot_id: z.string().min(1).max(100),
   max_replicas_per_model: z.int().min(1).max(1000),
   vram_budget: z.string().max(50).nullable(),
+  /** The certificate by which its data port is known, when that is encrypted. Since protocol 3. */
+  tls_fingerprint: z
+    .string()
+    .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+    .optional(),
   labels: labelMap,
   /** Labels that follow from the hardware. */
   auto_labels: labelMap,
@@ -305,8 +319,11 @@ export const nodeCredentials = z.object({
   bus_url: z.string(),
   /** For a NATS server with accounts: the node's own user, limited to its own subjects. */
   bus_jwt: z.string().nullable(),
+  ...busCertificate,
   /** What gateways show at the node's data port. */
   data_key: z.string(),
+  /** The CA (PEM) that vouches for gateways at the node's data port. Since protocol 3. */
+  data_ca: z.string().optional(),
   heartbeat_period_ms: z.int(),
 })
 export type NodeCredentials = z.infer<typeof nodeCredentials>

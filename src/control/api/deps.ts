@@ -13,6 +13,9 @@ export interface BusCredentials {
   bus_url: string
   /** For a NATS server with accounts; null for the embedded bus, where the node's key is its user. */
   bus_jwt: string | null
+  /** For `tls://`: who vouches for it, and the name in its certificate where that is not its host. */
+  bus_ca?: string
+  bus_name?: string
 }
 
 /** What the admin API needs of the program around it. */
