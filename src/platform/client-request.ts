@@ -13,7 +13,10 @@ export function clientRequest(url: URL, options: ClientOptions, trust: Trust = {
   return httpsRequest(url, {
     ...options,
     // Called back only with one that is trusted: whatever is written before that has not left.
-    createConnection: (_, onReady) => void connectTo(url, options.signal, trust, onReady),
+    createConnection(_, onReady) {
+      connectTo(url, options.signal, trust, onReady)
+      return undefined
+    },
   })
 }
 

@@ -91,7 +91,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       serve: (request, response) => answer(request, response, fast.handler),
     })
   const secured = options.tls && securedConnections(options.tls, limits.headMs)
-  const secure: SecuredConnections['take'] = secured?.take ?? ((socket, onReady) => onReady(socket))
+  const secure: SecuredConnections['take'] = (socket, onReady) =>
+    secured ? secured.take(socket, onReady) : onReady(socket)
   limitConnections(server, limits.connections, secure, (socket, accept) => {
     const take = (): void => {
       accept()

@@ -25,7 +25,7 @@ async function aListener() {
   put(aCertificatePair())
   const clock = new VirtualClock(Date.now())
   const warn = vi.fn()
-  const tls = tlsFromFiles(files, clock, { ...silentLogger, warn } as unknown as typeof silentLogger)
+  const tls = tlsFromFiles(files, clock, { ...silentLogger, warn })
   onTestFinished(() => tls.dispose())
   const url = await serve((_, response) => void response.end('hi'), { tls: { upgrade: () => tls.upgrade } })
   const shown = async (): Promise<string> => {
