@@ -1,11 +1,11 @@
 import { banner } from './cli/banner.ts'
 import type { Config } from './config/options.ts'
 import { dashboardLink } from './dashboard-link.ts'
-import { isLoopback, type Address } from './platform/address.ts'
+import { isLoopback } from './platform/address.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { version } from './platform/version.ts'
 import { runRoles } from './run-roles.ts'
-import { announce, startFrontend } from './start-frontend.ts'
+import { announce, startFrontend, type Frontend } from './start-frontend.ts'
 
 /** `flotilla frontend`: control and gateway, for workers elsewhere to join. */
 export function runFrontend(config: Config): Promise<number> {
@@ -17,17 +17,22 @@ export function runFrontend(config: Config): Promise<number> {
     announce(frontend, options)
     const colour = process.stdout.isTTY && !process.env['NO_COLOR']
     const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
-    const hint = joinHint(frontend.url, frontend.address, folder.file('join.token'))
-    const { url } = frontend
-    return { banner: banner({ url, dashboard, folder: folder.path, models: [], version, colour, hint }) }
+    const hint = joinHint(frontend, folder.file('join.token'))
+    const { url, tls } = frontend
+    const fingerprint = tls?.fingerprint
+    return { banner: banner({ url, fingerprint, dashboard, folder: folder.path, models: [], version, colour, hint }) }
   })
 }
 
 /** How another machine joins. The token itself stays in its file. */
-function joinHint(url: string, address: Address, tokenFile: string): string {
+function joinHint({ url, address, tls }: Frontend, tokenFile: string): string {
   const from = isLoopback(address.host)
     ? `Only this machine can join: start with --listen 0.0.0.0:${address.port} to let others in.\n`
     : ''
-  const join = address.host === '0.0.0.0' || address.host === '::' ? `http://<this machine>:${address.port}` : url
-  return `Join a machine:\n\n  flotilla worker --join ${join} --token-file <copy of ${tokenFile}>\n\n${from}`
+  const join =
+    address.host === '0.0.0.0' || address.host === '::'
+      ? `${new URL(url).protocol}//<this machine>:${address.port}`
+      : url
+  const known = tls?.isSelfSigned ? ` --fingerprint ${tls.fingerprint}` : ''
+  return `Join a machine:\n\n  flotilla worker --join ${join}${known} --token-file <copy of ${tokenFile}>\n\n${from}`
 }

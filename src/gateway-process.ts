@@ -6,8 +6,14 @@ import { writeWhole } from './platform/write-whole.ts'
 
 /** What a gateway that is one of several processes and the process that started them tell each other. */
 
+/** Where it serves, and the certificate it shows there, if any. */
+export interface Serving {
+  url: string
+  fingerprint?: string | undefined
+}
+
 export interface FromChild {
-  serving: string
+  serving: Serving
 }
 export const END = 'end'
 
@@ -44,13 +50,14 @@ export function untilParentEnds(): Promise<void> {
 }
 
 /** Tells others on this machine that it serves. */
-export function announceGateway({ ready_file: path }: Config, url: string, life: Lifetime): void {
+export function announceGateway({ ready_file: path }: Config, serving: Serving, life: Lifetime): void {
   if (path === undefined) return
-  writeWhole(path, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  writeWhole(path, `${JSON.stringify({ ...serving, pid: process.pid })}\n`)
   life.own(path, () => rmSync(path, { force: true }))
 }
 
-export function gatewayBanner(url: string, folder: string, processes = 1): string {
+export function gatewayBanner({ url, fingerprint }: Serving, folder: string, processes = 1): string {
   const count = processes > 1 ? ` with ${processes} processes` : ''
-  return `\nFlotilla ${version} is serving${count}\n\n  Endpoint   ${url}/v1\n  Data       ${folder}\n\nCtrl-C stops it.\n\n`
+  const certificate = fingerprint === undefined ? '' : `  TLS        ${fingerprint}\n`
+  return `\nFlotilla ${version} is serving${count}\n\n  Endpoint   ${url}/v1\n${certificate}  Data       ${folder}\n\nCtrl-C stops it.\n\n`
 }

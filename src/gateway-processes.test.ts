@@ -24,7 +24,7 @@ class FakeChild extends EventEmitter {
   }
 
   serve(): void {
-    this.emit('message', { serving: 'http://x' })
+    this.emit('message', { serving: { url: 'http://x' } })
   }
 }
 
@@ -45,7 +45,7 @@ test('a child serves when it says so', async () => {
   const { children, last } = someChildren()
   const serving = children.start(1)
   last().serve()
-  expect(await serving).toBe('http://x')
+  expect(await serving).toEqual({ url: 'http://x' })
 })
 
 test('one that dies is started again in its place, later each time it dies at once', async () => {

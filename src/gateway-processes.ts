@@ -2,7 +2,14 @@ import cluster, { type Worker } from 'node:cluster'
 import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config/options.ts'
-import { announceGateway, END, gatewayBanner, slotEnvironment, type FromChild } from './gateway-process.ts'
+import {
+  announceGateway,
+  END,
+  gatewayBanner,
+  slotEnvironment,
+  type FromChild,
+  type Serving,
+} from './gateway-process.ts'
 import type { Address } from './platform/address.ts'
 import { systemClock as clock, type Clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
@@ -37,12 +44,12 @@ export function runGatewayProcesses(config: Config): Promise<number> {
     const children = new Children({ fork, clock, log, onMistake: () => end({ code: MISTAKE }) })
     life.own('processes', () => children.end(config.drain_s * 1000 + END_GRACE_MS))
     // The first goes ahead: what is wrong is told once, not by each of them.
-    const url = await Promise.race([children.start(1), over])
-    if (typeof url !== 'string') return { over }
+    const serving = await Promise.race([children.start(1), over])
+    if (!('url' in serving)) return { over }
     const others = Array.from({ length: config.processes - 1 }, (_, i) => children.start(i + 2))
     await Promise.race([Promise.all(others), over])
-    announceGateway(config, url, life)
-    return { over, banner: gatewayBanner(url, folder.path, config.processes) }
+    announceGateway(config, serving, life)
+    return { over, banner: gatewayBanner(serving, folder.path, config.processes) }
   })
 }
 
@@ -84,12 +91,12 @@ export class Children {
     this.#deps = deps
   }
 
-  /** Resolves with its URL when it serves for the first time. */
-  start(slot: number): Promise<string> {
+  /** Resolves with where it is when it serves for the first time. */
+  start(slot: number): Promise<Serving> {
     return new Promise((resolve) => this.#run(slot, 0, resolve))
   }
 
-  #run(slot: number, failures: number, onServing: (url: string) => void): void {
+  #run(slot: number, failures: number, onServing: (serving: Serving) => void): void {
     const { fork, clock, log } = this.#deps
     const startedMs = clock.nowMs()
     const child = fork(slot)

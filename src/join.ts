@@ -3,6 +3,7 @@ import type { Config } from './config/options.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import type { Lifetime } from './platform/lifetime.ts'
+import { readTrust } from './platform/tls/trust.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { startLocalWorker } from './start-local-worker.ts'
 import { loadIdentity } from './worker/identity.ts'
@@ -18,10 +19,11 @@ export function runWorker(config: Config): Promise<number> {
     const frontendUrls = config.join
     if (!frontendUrls) throw new AppError('usage', 'Which cluster? Name its frontend with --join http://host:8080.')
     const joinToken = readToken(config)
+    const trust = readTrust(config.ca, config.fingerprint)
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
     const identity = loadIdentity(folder.file('node.seed'))
-    const worker = await startLocalWorker(config, { frontendUrls, joinToken, identity }, folder.path, log)
+    const worker = await startLocalWorker(config, { frontendUrls, trust, joinToken, identity }, folder.path, log)
     life.own('worker', () => worker.dispose())
     void worker.joined.then(
       () => {

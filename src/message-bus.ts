@@ -3,18 +3,25 @@ import { readFileSync } from 'node:fs'
 import { permissionsFor, type BusRole } from './api/bus/subjects.ts'
 import { startBroker, type Broker, type BrokerEvent } from './bus/broker/broker.ts'
 import type { BusDeps } from './bus/bus.ts'
+import type { BusTls } from './bus/connect.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import { mintUserJwt, readAccount, type Signer } from './bus/user-jwt.ts'
 import { busUrlFor, type Peer } from './bus-reach.ts'
+import type { Config } from './config/options.ts'
+import { clusterCa, issuePair } from './control/cluster-ca.ts'
 import { formatAddress, hostAndPort, isLoopback, reachableAddress, type Address } from './platform/address.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
+import { readPair, type CertificatePair } from './platform/tls/certificate-pair.ts'
+import { readTrust } from './platform/tls/trust.ts'
 
 /** The bus of a frontend: the embedded broker, or somebody's NATS. */
 export interface MessageBus {
   /** Where it is, seen from this machine; without credentials. */
   url: string
+  /** By what nodes and gateways know it, when it is encrypted. */
+  certificate: { bus_ca?: string; bus_name?: string }
   /** What a role of this process connects with. */
   client(role: BusRole): Omit<BusDeps, 'log'>
   /** Where a node finds it. Throws when it could not be reached from there at all. */
@@ -42,6 +49,9 @@ export interface BusGateway {
 
 export interface MessageBusOptions {
   natsUrl: string | undefined
+  natsTls?: BusTls | undefined
+  /** Of the embedded one. `auto`: when others than this machine reach it. */
+  tls?: { mode: 'auto' | 'on' | 'off'; clusterSecret: string }
   /** Signs the users of a NATS server with accounts. */
   accountSeedFile: string | undefined
   /** Whether a server without accounts may be on another machine. */
@@ -61,9 +71,9 @@ const JWT_LIFE_MS = 60 * 60_000
 const MOST_GATEWAYS = 1000
 
 export async function openMessageBus(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
-  const { natsUrl, accountSeedFile, isInsecure } = options
+  const { natsUrl, accountSeedFile, isInsecure, natsTls = {} } = options
   if (natsUrl === undefined) return embedded(options, log)
-  if (accountSeedFile !== undefined) return accounts(natsUrl, readSeedFile(accountSeedFile))
+  if (accountSeedFile !== undefined) return accounts(natsUrl, natsTls, readSeedFile(accountSeedFile))
   if (!isInsecure && !isLoopback(reachOf(natsUrl).listen.host)) {
     const text =
       'On a NATS server without accounts any node can pass itself off as another and hear what others are told.'
@@ -73,25 +83,28 @@ export async function openMessageBus(options: MessageBusOptions, log: Logger): P
   log.warn(
     'The NATS server is used without accounts: any node can pass itself off as another. --nats-account-seed-file confines each to its own subjects.',
   )
-  return shared(natsUrl)
+  return shared(natsUrl, natsTls)
 }
 
 async function embedded(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
   const users = options.approved.map(userOf)
   /** The one that asked longest ago comes first. */
   const gateways = new Set<string>()
-  const broker = await startOnFreePort(options, users, (event) => log.debug(event, 'bus'))
+  const tls = brokerTls(options)
+  const broker = await startOnFreePort(options, tls?.pair, users, (event) => log.debug(event, 'bus'))
   const listen = { host: broker.host, port: broker.port }
-  const url = `nats://${formatAddress(reachableAddress(listen))}`
-  const reach = { protocol: 'nats:', listen, flag: `--bus-listen 0.0.0.0:${broker.port}` }
+  const protocol = tls ? 'tls:' : 'nats:'
+  const url = `${protocol}//${formatAddress(reachableAddress(listen))}`
+  const reach = { protocol, listen, flag: `--bus-listen 0.0.0.0:${broker.port}` }
   return {
     url,
+    certificate: tls ? { bus_ca: tls.ca, bus_name: BUS_NAME } : {},
     client(role) {
       // The roles in this process need no key that outlives it.
       const seed = newSeed()
       const clientId = randomUUID()
       broker.setUser(publicKeyOf(seed), permissionsFor(role, clientId))
-      return { address: { url, seed }, role, clientId }
+      return { address: { url, seed, tls: tls && { ca: tls.ca, name: BUS_NAME } }, role, clientId }
     },
     urlFor: (peer) => busUrlFor(peer, reach),
     jwtFor: () => null,
@@ -113,7 +126,7 @@ async function embedded(options: MessageBusOptions, log: Logger): Promise<Messag
 }
 
 /** A NATS server with accounts: nobody is listed there, each user shows a JWT that we have signed. */
-function accounts(natsUrl: string, signer: Signer): MessageBus {
+function accounts(natsUrl: string, tls: BusTls, signer: Signer): MessageBus {
   const reach = reachOf(natsUrl)
   const mint = (publicKey: string, role: BusRole, clientId: string): string => {
     const user = { publicKey, name: `flotilla ${role} ${clientId}`, lifeMs: JWT_LIFE_MS }
@@ -121,11 +134,12 @@ function accounts(natsUrl: string, signer: Signer): MessageBus {
   }
   return {
     url: urlOf(reach),
+    certificate: vouchedBy(tls),
     client(role) {
       const seed = newSeed()
       const clientId = randomUUID()
       return {
-        address: { url: urlOf(reach), seed, jwt: () => mint(publicKeyOf(seed), role, clientId) },
+        address: { url: urlOf(reach), seed, tls, jwt: () => mint(publicKeyOf(seed), role, clientId) },
         role,
         clientId,
       }
@@ -141,11 +155,12 @@ function accounts(natsUrl: string, signer: Signer): MessageBus {
 }
 
 /** A NATS server whose users, if it has any, are its operator's business. */
-function shared(natsUrl: string): MessageBus {
+function shared(natsUrl: string, tls: BusTls): MessageBus {
   const reach = reachOf(natsUrl)
   return {
     url: urlOf(reach),
-    client: (role) => ({ address: { url: natsUrl }, role, clientId: randomUUID() }),
+    certificate: vouchedBy(tls),
+    client: (role) => ({ address: { url: natsUrl, tls }, role, clientId: randomUUID() }),
     urlFor: (peer) => busUrlFor(peer, reach),
     jwtFor: () => null,
     admit() {},
@@ -153,6 +168,29 @@ function shared(natsUrl: string): MessageBus {
     admitGateway: () => null,
     dispose: async () => {},
   }
+}
+
+/** What the certificate of the embedded bus is made out to: its CA is the cluster's own, and where it is reached may change. */
+const BUS_NAME = 'flotilla-bus'
+
+/** Made anew at each start: whoever knows the cluster's CA knows it. */
+function brokerTls({ tls, listen, defaultHost }: MessageBusOptions): { pair: CertificatePair; ca: string } | undefined {
+  const isLocal = isLoopback((listen ?? { host: defaultHost }).host)
+  if (!tls || tls.mode === 'off' || (tls.mode === 'auto' && isLocal)) return undefined
+  const ca = clusterCa(tls.clusterSecret)
+  return { pair: issuePair(ca, 'server', BUS_NAME, Date.now()), ca: ca.certificate }
+}
+
+/** Nodes get the CA with their credentials; what this process shows is its own. */
+function vouchedBy({ ca }: BusTls): MessageBus['certificate'] {
+  return ca === undefined ? {} : { bus_ca: ca }
+}
+
+/** What `--nats-ca`, `--nats-cert` and `--nats-key` name. */
+export function readNatsTls(config: Pick<Config, 'nats_ca' | 'nats_cert' | 'nats_key'>): BusTls {
+  const { nats_ca: ca, nats_cert: cert, nats_key: key } = config
+  const pair = cert !== undefined && key !== undefined ? readPair({ cert, key }) : {}
+  return { ca: readTrust(ca, undefined).ca, ...pair }
 }
 
 type Reach = Parameters<typeof busUrlFor>[1]
@@ -184,13 +222,14 @@ function readSeedFile(file: string): Signer {
 /** A port that was asked for must be had; the default moves on to the next free one. */
 async function startOnFreePort(
   { listen, defaultHost }: MessageBusOptions,
+  tls: CertificatePair | undefined,
   users: ReturnType<typeof userOf>[],
   onEvent: (event: BrokerEvent) => void,
 ): Promise<Broker> {
   for (let i = 0; ; i += 1) {
     const address = listen ?? { host: defaultHost, port: DEFAULT_PORT + i }
     try {
-      return await startBroker({ ...address, users, onEvent })
+      return await startBroker({ ...address, users, onEvent, ...(tls ? { tls } : {}) })
     } catch (error) {
       const inUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
       if (inUse && !listen && i < PORTS_TO_TRY) continue

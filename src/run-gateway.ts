@@ -19,8 +19,9 @@ import {
   toParent,
   untilParentEnds,
 } from './gateway-process.ts'
-import { openMessageBus } from './message-bus.ts'
+import { openMessageBus, readNatsTls } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
+import { openListenerTls } from './open-listener-tls.ts'
 import { formatAddress, reachableAddress } from './platform/address.ts'
 import { AnyFrontend } from './platform/any-frontend.ts'
 import { sleep, systemClock as clock } from './platform/clock.ts'
@@ -31,6 +32,7 @@ import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './pl
 import type { Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
+import { readTrust } from './platform/tls/trust.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
 const POLL_MS = 20
@@ -73,7 +75,9 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   let infer: ExchangeHandler = early.handler
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
+  const tls = openListenerTls(config, log, life)
   const server = await startHttpServer({
+    tls: tls && { upgrade: () => tls.upgrade },
     limits: limits.http,
     listen: { ...config.listen, port: slot?.port ?? config.listen.port },
     sharesPort: slot !== undefined && canSharePort,
@@ -90,7 +94,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   life.own('bus', () => bus.dispose())
   const savedTable = openSavedTable(folder.file('routing-table.json'), clock, log)
   const exposeNode = config.expose_node_header
-  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, limits })
+  const certificateFile = folder.file('data-client.json')
+  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, certificateFile, limits })
   life.own('gateway', () => gateway.dispose())
   const inference = { handler: gateway.handler, guard: { keys: gateway.keys, clock }, metrics: gateway.metrics }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
@@ -104,14 +109,15 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   life.own('admission', () => over.abort())
   await Promise.race([admission, untilTable(hasTable, over.signal)])
 
-  const url = `http://${formatAddress(reachableAddress(server.address))}`
+  const url = `${tls ? 'https' : 'http'}://${formatAddress(reachableAddress(server.address))}`
+  const serving = { url, fingerprint: tls?.fingerprint }
   log.info({ url, gateway: gatewayId }, 'serving')
   if (slot !== undefined) {
-    toParent({ serving: url })
+    toParent({ serving })
     return { over: untilParentEnds().then(() => ({ code: 0 })) }
   }
-  announceGateway(config, url, life)
-  return { banner: gatewayBanner(url, folder.path) }
+  announceGateway(config, serving, life)
+  return { banner: gatewayBanner(serving, folder.path) }
 }
 
 interface Place {
@@ -123,8 +129,12 @@ interface Place {
 /** A bus that was named is used as named; otherwise a frontend says where it is. */
 async function placeOf(config: Config, seed: string, log: Logger): Promise<Place> {
   const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, url, key } = config
-  if (natsUrl === undefined) return { ask: askFrontends(new AnyFrontend([url!]), key!, publicKeyOf(seed)) }
-  const named = { natsUrl, accountSeedFile, isInsecure, listen: undefined, defaultHost: '', approved: [] }
+  if (natsUrl === undefined)
+    return {
+      ask: askFrontends(new AnyFrontend([url!], readTrust(config.ca, config.fingerprint)), key!, publicKeyOf(seed)),
+    }
+  const natsTls = readNatsTls(config)
+  const named = { natsUrl, natsTls, accountSeedFile, isInsecure, listen: undefined, defaultHost: '', approved: [] }
   const { address, clientId } = (await openMessageBus(named, log)).client('gateway')
   return { ask: async () => ({ gateway_id: clientId, bus_url: address.url, bus_jwt: null }), address }
 }

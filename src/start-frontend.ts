@@ -17,9 +17,10 @@ import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
-import { openMessageBus, type MessageBus } from './message-bus.ts'
+import { openMessageBus, readNatsTls, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
 import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
+import { openListenerTls } from './open-listener-tls.ts'
 import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
@@ -29,6 +30,7 @@ import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './pl
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
+import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { agreeOn } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
@@ -55,6 +57,8 @@ export interface Frontend {
   /** Where a client on this machine reaches it, and where it listens. */
   url: string
   address: Address
+  /** Its certificate, when it has one. */
+  tls: ListenerTls | undefined
   bus: MessageBus
   db: Database
   gateway: Gateway
@@ -77,7 +81,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   let infer: ExchangeHandler = early.handler
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
+  const tls = openListenerTls({ ...config, data: folder.path }, log, life)
   const server = await startHttpServer({
+    tls: tls && { upgrade: () => tls.upgrade },
     limits: limits.http,
     listen: config.listen,
     purpose: 'the API',
@@ -93,9 +99,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     config.database_url ? { url: config.database_url } : { file: folder.file('flotilla.db') },
   )
   life.own('store', () => db.close())
+  // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
+  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,
+      natsTls: readNatsTls(config),
+      tls: { mode: config.bus_tls, clusterSecret },
       accountSeedFile: config.nats_account_seed_file,
       isInsecure: config.insecure,
       listen: config.bus_listen,
@@ -121,8 +131,6 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const { alongside } = options
   if (alongside) life.own(alongside.name, alongside.dispose)
   const { owner, adminKey } = secrets
-  // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
-  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
   const liveness = livenessOf(config)
   const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
   const control = startControl({
@@ -151,6 +159,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     gatewayId: owner,
     exposeNode: config.expose_node_header,
     savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
+    certificateFile: folder.file('data-client.json'),
     limits,
   })
   life.own('gateway', () => gateway.dispose())
@@ -173,14 +182,17 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     credentialsFor: (nodeId, publicKey, request) => ({
       bus_url: messageBus.urlFor(peerOf(request)),
       bus_jwt: messageBus.jwtFor({ nodeId, publicKey }),
+      ...messageBus.certificate,
     }),
     gatewayCredentialsFor: (given, request) => ({
       bus_url: messageBus.urlFor(peerOf(request)),
       bus_jwt: messageBus.admitGateway(given),
+      ...messageBus.certificate,
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
     onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
     defaultToken: () => secrets.joinToken,
+    fingerprint: () => (tls?.isSelfSigned ? tls.fingerprint : null),
     replaceDefaultToken(token) {
       writeWhole(folder.file('join.token'), `${token}\n`)
       secrets.joinToken = token
@@ -209,8 +221,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   life.own('live streams', () => live.dispose())
   life.own('followed logs', () => ending.abort())
   const { address } = server
-  const url = `http://${formatAddress(reachableAddress(address))}`
-  return { url, address, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }
+  const url = `${tls ? 'https' : 'http'}://${formatAddress(reachableAddress(address))}`
+  return { url, address, tls, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }
 }
 
 /** A node that will never reach the bus had better hear it when it joins than when it is approved. */
@@ -247,11 +259,18 @@ function livenessOf({ heartbeat_ms: periodMs, offline_after_ms: offlineAfterMs }
 }
 
 /** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
-export function announce({ url, address, bus }: Frontend, { config, folder, life }: FrontendOptions): void {
-  const files = [{ path: folder.file('endpoint.json'), content: { url, listen: formatAddress(address) } as object }]
-  if (config.ready_file) files.push({ path: config.ready_file, content: { url, bus: bus.url, pid: process.pid } })
-  for (const { path, content } of files) {
-    writeWhole(path, `${JSON.stringify(content)}\n`)
-    life.own(path, () => rmSync(path, { force: true }))
+export function announce({ url, address, tls, bus }: Frontend, { config, folder, life }: FrontendOptions): void {
+  const { ready_file: readyFile } = config
+  const files = [folder.file('endpoint.json'), ...(readyFile ? [readyFile] : [])]
+  const write = (): void => {
+    const fingerprint = tls?.fingerprint
+    const contents = [
+      { url, listen: formatAddress(address), fingerprint, self_signed: tls?.isSelfSigned },
+      { url, bus: bus.url, pid: process.pid, fingerprint },
+    ]
+    for (const [i, file] of files.entries()) writeWhole(file, `${JSON.stringify(contents[i])}\n`)
   }
+  write()
+  tls?.onReplaced(write)
+  for (const file of files) life.own(file, () => rmSync(file, { force: true }))
 }

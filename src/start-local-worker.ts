@@ -13,7 +13,9 @@ const ORPHAN_GRACE_MS = 60_000
 /** The worker role on this machine, as the options describe it. */
 export function startLocalWorker(
   config: Config,
-  where: Pick<WorkerOptions, 'frontendUrls' | 'joinToken' | 'identity' | 'busAddress'> & { frontendFolder?: string },
+  where: Pick<WorkerOptions, 'frontendUrls' | 'trust' | 'joinToken' | 'identity' | 'busAddress'> & {
+    frontendFolder?: string
+  },
   folder: string,
   log: Logger,
 ): Promise<Worker> {
@@ -38,6 +40,7 @@ export function startLocalWorker(
     vramBudget: config.vram_budget ?? null,
     listen,
     advertise: config.advertise,
+    dataTls: config.data_tls,
     healthListen: config.health_listen,
     version,
     replicas: {

@@ -5,9 +5,13 @@ import { seedFirstStart, type FirstStart } from './control/first-start.ts'
 import { dashboardLink } from './dashboard-link.ts'
 import { firstReplicas, standIn } from './first-replicas.ts'
 import { systemClock as clock } from './platform/clock.ts'
+import type { BusAddress } from './bus/connect.ts'
+import { readNatsTls } from './message-bus.ts'
 import { modelsFolderOf } from './models-folder-of.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
+import type { ListenerTls } from './platform/tls/listener-tls.ts'
+import type { Trust } from './platform/tls/trust.ts'
 import { version } from './platform/version.ts'
 import { runRoles } from './run-roles.ts'
 import { announce, startFrontend, type FrontendOptions } from './start-frontend.ts'
@@ -35,6 +39,7 @@ export function runUp(config: Config): Promise<number> {
     const frontend = await startFrontend(options)
     const where = {
       frontendUrls: [frontend.url],
+      trust: pinned(frontend.tls),
       joinToken: frontend.joinToken(),
       identity,
       busAddress: busAddressOf(config),
@@ -48,8 +53,10 @@ export function runUp(config: Config): Promise<number> {
     announce(frontend, options)
     const colour = process.stdout.isTTY && !process.env['NO_COLOR']
     const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
-    const { url } = frontend
-    return { banner: banner({ url, dashboard, folder: folder.path, models, absent, version, colour }) }
+    const { url, tls } = frontend
+    const certificate = tls?.isSelfSigned ? (config.tls_cert ?? folder.file('tls.crt')) : undefined
+    const shown = { url, fingerprint: tls?.fingerprint, certificate, dashboard, folder: folder.path }
+    return { banner: banner({ ...shown, models, absent, version, colour }) }
   })
 }
 
@@ -63,8 +70,9 @@ function say(line: string): void {
 }
 
 /** A NATS server without accounts is reached with the user that its URL names, by this worker, too. */
-function busAddressOf({ nats_url: url, nats_account_seed_file: seedFile }: Config): { url: string } | undefined {
-  return url !== undefined && seedFile === undefined ? { url } : undefined
+function busAddressOf(config: Config): BusAddress | undefined {
+  const { nats_url: url, nats_account_seed_file: seedFile } = config
+  return url !== undefined && seedFile === undefined ? { url, tls: readNatsTls(config) } : undefined
 }
 
 /** Control and gateway go on: others may depend on them. */
@@ -73,4 +81,15 @@ function tellRemoval(worker: Worker, log: Logger): void {
     log.error({ why: message }, 'this machine is no longer a node of the cluster; a restart lets it join again')
     return worker.dispose()
   })
+}
+
+/** Its own frontend, by the certificate that it shows now. */
+function pinned(tls: ListenerTls | undefined): Trust | undefined {
+  return (
+    tls && {
+      get fingerprints() {
+        return [tls.fingerprint]
+      },
+    }
+  )
 }

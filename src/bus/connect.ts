@@ -1,3 +1,4 @@
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import {
   connect,
   jwtAuthenticator,
@@ -16,6 +17,19 @@ export interface BusAddress {
   seed?: string | undefined
   /** For a server with accounts: asked at every connect, so that the one that counts is never an old one. */
   jwt?: (() => string) | undefined
+  /** For `tls://`. */
+  tls?: BusTls | undefined
+}
+
+/** All of it PEM. */
+export interface BusTls {
+  /** Vouches for the server; without it the CAs that Node knows. */
+  ca?: string | undefined
+  /** What the server's certificate is made out to, when that is not the host it is reached at. */
+  name?: string | undefined
+  /** What this client shows. */
+  cert?: string | undefined
+  key?: string | undefined
 }
 
 /** A connection that reconnects for ever: a bus that is away costs time, never correctness. */
@@ -41,7 +55,7 @@ export async function connectNats(address: BusAddress, role: BusRole, clientId: 
   }
   if (url.username && url.password) Object.assign(options, { user: decode(url.username), pass: decode(url.password) })
   else if (url.username) options.token = decode(url.username)
-  if (url.protocol === 'tls:') options.tls = {}
+  if (url.protocol === 'tls:') options.tls = tlsOptions(address.tls ?? {})
   try {
     return await connect(options)
   } catch (error) {
@@ -49,6 +63,16 @@ export async function connectNats(address: BusAddress, role: BusRole, clientId: 
       cause: error,
     })
   }
+}
+
+/** What is not there must not be named: the client takes it for a value. */
+function tlsOptions({ name, ...pems }: BusTls): NonNullable<NodeConnectionOptions['tls']> {
+  const given = Object.fromEntries(Object.entries(pems).filter(([, pem]) => pem !== undefined))
+  if (name === undefined) return given
+  return {
+    ...given,
+    checkServerIdentity: (_: string, cert: PeerCertificate) => checkServerIdentity(name, cert),
+  } as object
 }
 
 function parseBusUrl(text: string): URL {

@@ -2,7 +2,7 @@ import type { BusRole, EventName, MessageOf, ReplyOf, RequestName } from '../api
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { connectBus, type Bus, type RequestOptions, type Responder } from './bus.ts'
-import type { BusAddress } from './connect.ts'
+import type { BusAddress, BusTls } from './connect.ts'
 
 export interface MovingBusDeps {
   role: BusRole
@@ -18,6 +18,9 @@ export interface BusCredentials {
   bus_url: string
   /** For a server with accounts. */
   bus_jwt: string | null
+  /** For `tls://`: the CA that vouches for the bus, and the name in its certificate where that is not its host. */
+  bus_ca?: string | undefined
+  bus_name?: string | undefined
 }
 
 /**
@@ -29,7 +32,7 @@ export class MovingBus implements Bus {
   /** What is done to each new connection: the subscriptions there are. */
   readonly #wires: ((bus: Bus, clientId: string) => void)[] = []
   readonly #reconnected: (() => void)[] = []
-  #current: { bus: Bus; clientId: string; url: string } | undefined
+  #current: { bus: Bus; clientId: string; url: string; ca: string | undefined } | undefined
   #jwt: string | null = null
   #disposed = false
 
@@ -38,17 +41,19 @@ export class MovingBus implements Bus {
   }
 
   /** Connects, or takes over what is new in the credentials. Rejects when the bus cannot be had. */
-  async use(clientId: string, { bus_url: url, bus_jwt: jwt }: BusCredentials): Promise<void> {
+  async use(clientId: string, credentials: BusCredentials): Promise<void> {
+    const { bus_url: url, bus_jwt: jwt, bus_ca: ca, bus_name: name } = credentials
     // Asked for at every connect, so a new one is in force from the next one on: at the latest when the old one ends.
     this.#jwt = jwt
     const before = this.#current
-    if (before?.url === url && !before.bus.isRefused()) return
+    const isSame = before?.url === url && before.ca === ca
+    if (isSame && !before.bus.isRefused()) return
     const { role, log, connect = connectBus } = this.#deps
-    const bus = await connect({ address: this.#address(url), role, clientId, log })
+    const bus = await connect({ address: this.#address(url, { ca, name }), role, clientId, log })
     if (this.#disposed) return bus.dispose()
     for (const wire of this.#wires) wire(bus, clientId)
     bus.onReconnect(() => this.#tellReconnected())
-    this.#current = { bus, clientId, url }
+    this.#current = { bus, clientId, url, ca }
     await before?.bus.dispose()
     this.#tellReconnected()
   }
@@ -98,9 +103,9 @@ export class MovingBus implements Bus {
     for (const callback of this.#reconnected) callback()
   }
 
-  #address(url: string): BusAddress {
+  #address(url: string, tls: BusTls): BusAddress {
     if (this.#deps.address) return this.#deps.address
     const { seed } = this.#deps
-    return this.#jwt === null ? { url, seed } : { url, seed, jwt: () => this.#jwt ?? '' }
+    return this.#jwt === null ? { url, seed, tls } : { url, seed, tls, jwt: () => this.#jwt ?? '' }
   }
 }

@@ -40,14 +40,16 @@ export function adminClient(cluster: Cluster): AdminClient {
     nowMs: () => nowMs,
     async call<N extends AdminRouteName>(name: N, params: Params = {}, body?: AdminBody<N>, signal?: AbortSignal) {
       const { method, path, reply }: Route = adminRoutes[name]
-      const request = { method, body, token: cluster.key, timeoutMs: TIMEOUT_MS, signal }
+      const { key: token, trust } = cluster
+      const request = { method, body, token, timeoutMs: TIMEOUT_MS, signal, trust }
       const answer = await reach(cluster, () => requestJson(urlOf(cluster, path, params), request))
       nowMs = answer.dateMs ?? Date.now()
       if (answer.status < 200 || answer.status > 299) throw refusal(cluster, answer)
       return understood(cluster, reply, answer.body) as AdminReply<N>
     },
     async follow(name, params, signal) {
-      const request = { token: cluster.key, signal, quietLimitMs: QUIET_LIMIT_MS }
+      const { key: token, trust } = cluster
+      const request = { token, signal, quietLimitMs: QUIET_LIMIT_MS, trust }
       const answer = await reach(cluster, () => openEvents(urlOf(cluster, adminRoutes[name].path, params), request))
       if (!answer.events) throw refusal(cluster, answer)
       return parseEvents(answer.events)
@@ -95,6 +97,8 @@ export async function reach<T>(cluster: Cluster, ask: () => Promise<T>): Promise
   try {
     return await ask()
   } catch (error) {
+    // It says already what to do.
+    if (error instanceof AppError) throw error
     throw unreachable(cluster, error)
   }
 }

@@ -1,5 +1,11 @@
+import { shellWord } from './format.ts'
+
 export interface Banner {
   url: string
+  /** Of its certificate, when it has one. */
+  fingerprint?: string | undefined
+  /** That certificate, for clients that would not trust it without. */
+  certificate?: string | undefined
   /** Where a browser goes, and what to know about it. */
   dashboard: string
   folder: string
@@ -14,7 +20,8 @@ export interface Banner {
 }
 
 /** What a person needs to know once everything serves. */
-export function banner({ url, dashboard, folder, models, absent = [], version, colour, hint }: Banner): string {
+export function banner(shown: Banner): string {
+  const { url, fingerprint, certificate, dashboard, folder, models, absent = [], version, colour, hint } = shown
   const bold = (text: string): string => (colour ? `\u001B[1m${text}\u001B[22m` : text)
   const dim = (text: string): string => (colour ? `\u001B[2m${text}\u001B[22m` : text)
   const row = (name: string, value: string): string => `  ${dim(name.padEnd(11))}${value}`
@@ -24,13 +31,14 @@ export function banner({ url, dashboard, folder, models, absent = [], version, c
     bold(`Flotilla ${version} is serving`),
     '',
     row('Endpoint', `${url}/v1`),
+    ...(fingerprint === undefined ? [] : [row('TLS', fingerprint)]),
     row('Dashboard', dashboard),
     row('Models', models.length > 0 ? models.join(', ') : 'none ready yet (GET /v1/models shows them as they come)'),
     row('Data', folder),
     row('Admin key', `${folder}/admin.key`),
     '',
     ...absent.map(({ model, why }) => `${model} is not there yet, and is tried again by itself. ${why}\n`),
-    ...(model === undefined ? [] : ['Try it:', '', curlLine(url, model), '']),
+    ...(model === undefined ? [] : ['Try it:', '', curlLine(url, model, certificate), '']),
     ...(hint === undefined ? [] : [hint]),
     dim('Ctrl-C stops everything.'),
     '',
@@ -40,9 +48,10 @@ export function banner({ url, dashboard, folder, models, absent = [], version, c
 }
 
 /** One line that works when pasted into any shell, whatever the model is called. */
-export function curlLine(url: string, model: string): string {
+export function curlLine(url: string, model: string, certificate?: string): string {
   // The model that comes along knows what this is.
   const content = model === 'skipper' ? 'What is a slot?' : 'Hello'
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] })
-  return `curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`
+  const trust = certificate === undefined ? '' : ` --cacert ${shellWord(certificate)}`
+  return `curl -N${trust} ${url}/v1/chat/completions -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`
 }

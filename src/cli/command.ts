@@ -48,7 +48,7 @@ export interface Flag {
 }
 
 /** What every command takes that talks to a cluster. */
-export const clientOptions: readonly OptionName[] = ['url', 'key', 'json', 'data']
+export const clientOptions: readonly OptionName[] = ['url', 'key', 'ca', 'fingerprint', 'json', 'data']
 
 /** `drain`, `<node>`, `[--wait]`: as help texts show it. Other flags with a value are told below it. */
 export function usageOf({ name, arguments: args = [], flags = {}, oneOf = [] }: Syntax & { name: string }): string[] {

@@ -14,7 +14,10 @@ import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
 import { whyCommand } from './why/command.ts'
 
-const storage: readonly OptionName[] = ['database_url', 'nats_url', 'nats_account_seed_file', 'insecure']
+const listener: readonly OptionName[] = ['tls', 'tls_cert', 'tls_key']
+const frontendTrust: readonly OptionName[] = ['ca', 'fingerprint']
+const nats: readonly OptionName[] = ['nats_account_seed_file', 'insecure', 'nats_ca', 'nats_cert', 'nats_key']
+const storage: readonly OptionName[] = ['database_url', 'nats_url', ...nats]
 const trust: readonly OptionName[] = ['auto_approve', 'heartbeat_ms', 'offline_after_ms']
 const machine: readonly OptionName[] = [
   'node_labels',
@@ -51,6 +54,7 @@ export const commands: readonly Command[] = [
       'that runs the engines. Needs nothing else installed. More machines may join. Ctrl-C stops all of it.',
     options: [
       'listen',
+      ...listener,
       'data',
       'first_model',
       'node_name',
@@ -58,8 +62,10 @@ export const commands: readonly Command[] = [
       ...files,
       'worker_listen',
       'advertise',
+      'data_tls',
       'health_listen',
       'bus_listen',
+      'bus_tls',
       'placement',
       ...declared,
       'models_dir',
@@ -83,8 +89,10 @@ export const commands: readonly Command[] = [
       'PostgreSQL and one NATS. "flotilla token" shows how a machine joins.',
     options: [
       'listen',
+      ...listener,
       'data',
       'bus_listen',
+      'bus_tls',
       'placement',
       ...declared,
       'models_dir',
@@ -106,12 +114,13 @@ export const commands: readonly Command[] = [
       'database are away it goes on serving, also after a restart: it keeps its last routing table.',
     options: [
       'listen',
+      ...listener,
       'data',
       'url',
       'key',
+      ...frontendTrust,
       'nats_url',
-      'nats_account_seed_file',
-      'insecure',
+      ...nats,
       'processes',
       'expose_node_header',
       ...admission,
@@ -131,6 +140,7 @@ export const commands: readonly Command[] = [
       'first use, so it stays the same node when its address changes. A new node waits until an admin approves it.',
     options: [
       'join',
+      ...frontendTrust,
       'token_file',
       'token',
       'data',
@@ -140,6 +150,7 @@ export const commands: readonly Command[] = [
       ...files,
       'worker_listen',
       'advertise',
+      'data_tls',
       'health_listen',
       ...running,
     ],

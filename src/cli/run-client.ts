@@ -58,7 +58,7 @@ export async function runClient(
   const act = acts[command.name]?.[subcommand?.name ?? '']
   if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name ?? ''} is declared and not written`)
   const cluster = findCluster(config)
-  const sameCluster = (['data', 'url'] as const)
+  const sameCluster = (['data', 'url', 'ca', 'fingerprint'] as const)
     .flatMap((name) => (flags.has(name) ? [` ${flagOf(name)} ${shellWord(String(flags.get(name)!.value))}`] : []))
     .join('')
   const client = { api: adminClient(cluster), cluster, terminal, clock, json: config.json, sameCluster }

@@ -60,6 +60,23 @@ export function urls(...protocols: string[]): z.ZodType<string[]> {
     .refine((values) => values.length > 0 && values.every((one) => url(...protocols).safeParse(one).success), expected)
 }
 
+const FINGERPRINT_FORMS = 'expected sha256: and 64 hexadecimal digits, as the frontend prints it; several with commas'
+
+/** Of certificates; with or without colons between the bytes, as other programs write them. */
+export const fingerprints: z.ZodType<string[]> = z
+  .string({ error: FINGERPRINT_FORMS })
+  .transform((value) =>
+    value.split(',').map((one) =>
+      one
+        .trim()
+        .replace(/^sha256:/i, '')
+        .replaceAll(':', '')
+        .toLowerCase(),
+    ),
+  )
+  .refine((values) => values.every((one) => /^[0-9a-f]{64}$/.test(one)), FINGERPRINT_FORMS)
+  .transform((values) => values.map((one) => `sha256:${one}`))
+
 const SIZE_FORMS = 'expected a size such as 500GB or 12GiB, or a number of bytes, at least 1 MiB'
 
 /** Kept as written: a share means bytes only on a machine. */

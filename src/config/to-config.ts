@@ -47,7 +47,16 @@ function refuseUnknownKeys(file: ConfigFile | undefined): void {
 }
 
 function refuseContradictions(config: Config): Config {
-  const { heartbeat_ms, offline_after_ms } = config
+  const { heartbeat_ms, offline_after_ms, tls, tls_cert, tls_key, nats_cert, nats_key } = config
+  if ((nats_cert === undefined) !== (nats_key === undefined)) {
+    throw new AppError('usage', 'nats_cert and nats_key belong together: give both or neither.')
+  }
+  if ((tls_cert === undefined) !== (tls_key === undefined)) {
+    throw new AppError('usage', 'tls_cert and tls_key belong together: give both or neither.')
+  }
+  if (tls !== 'off' && tls_cert !== undefined) {
+    throw new AppError('usage', `tls ${tls} and tls_cert are two ways to have a certificate: give one of them.`)
+  }
   if (offline_after_ms > heartbeat_ms) return config
   const why = 'every node would be offline between two heartbeats'
   throw new AppError(

@@ -1,9 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import { hostAndPort } from '../platform/address.ts'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { hostAndPort, type Address } from '../platform/address.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { get } from '../platform/node-http.ts'
 import type { NodeRow } from '../store/nodes.ts'
+import { controlTls } from './cluster-ca.ts'
 import { dataKeyOf } from './data-key.ts'
 
 export interface DataPortDeps {
@@ -20,7 +21,7 @@ const HEAD_WITHIN_MS = 10_000
  */
 export function askDataPort(
   { clock, clusterSecret }: DataPortDeps,
-  node: Pick<NodeRow, 'id' | 'name' | 'address'>,
+  node: Pick<NodeRow, 'id' | 'name' | 'address' | 'tls_fingerprint'>,
   path: string,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -30,7 +31,8 @@ export function askDataPort(
   if (!address) return Promise.reject(away('that is no address'))
   const headers = { authorization: `Bearer ${dataKeyOf(clusterSecret, node.id)}` }
   return new Promise((resolve, reject) => {
-    const outgoing = get({ ...address, path, headers, agent: false, signal })
+    const at = { ...address, fingerprint: node.tls_fingerprint }
+    const outgoing = get({ path, headers, signal, ...dataPortConnection(clusterSecret, at) })
     const cancel = clock.after(HEAD_WITHIN_MS, () =>
       outgoing.destroy(new Error(`no answer within ${HEAD_WITHIN_MS / 1000} s`)),
     )
@@ -46,4 +48,14 @@ export function askDataPort(
       reject(away("it refuses this cluster's key, so another program may listen there"))
     })
   })
+}
+
+/** A connection of its own to a data port: in TLS when the port has a certificate, to nobody but who shows that one. */
+export function dataPortConnection(
+  clusterSecret: string,
+  { fingerprint, host, port }: Address & { fingerprint: string | null },
+): RequestOptions {
+  if (fingerprint === null) return { host, port, agent: false }
+  const createConnection = () => controlTls(clusterSecret).connect({ host, port, fingerprint })
+  return { host, port, createConnection }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Registered } from '../api/admin/schemas.ts'
 import type { NodeRow } from '../store/nodes.ts'
 import type { AdminDeps } from './api/deps.ts'
+import { clusterCa } from './cluster-ca.ts'
 import { dataKeyOf } from './data-key.ts'
 
 export type CredentialDeps = Pick<
@@ -21,6 +22,7 @@ export async function registeredAs(
   const credentials = {
     ...(await deps.credentialsFor(id, publicKey, request)),
     data_key: dataKeyOf(deps.clusterSecret, id),
+    data_ca: clusterCa(deps.clusterSecret).certificate,
     heartbeat_period_ms: deps.heartbeatPeriodMs,
   }
   return { node_id: id, name, approved: true, credentials }

@@ -2,8 +2,9 @@ import { REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
 import { hostAndPort } from '../platform/address.ts'
 import { get } from '../platform/node-http.ts'
 import type { Sql } from '../store/database.ts'
-import { listSilentReplicas, type LivenessLimits } from '../store/nodes.ts'
+import { listSilentReplicas, type LivenessLimits, type SilentReplica } from '../store/nodes.ts'
 import { dataKeyOf } from './data-key.ts'
+import { dataPortConnection } from './data-port.ts'
 
 const PROBE_TIMEOUT_MS = 2000
 /** More silent nodes than this at once are a mass disappearance, and nothing is taken from those. */
@@ -25,23 +26,18 @@ export async function findAnswering(
 }
 
 /** Whether a replica answers, and with it its node. Never rejects. */
-export type ProbeReplica = (
-  replica: { nodeId: string; address: string; id: string; generation: number },
-  clusterSecret: string,
-) => Promise<boolean>
+export type ProbeReplica = (replica: SilentReplica, clusterSecret: string) => Promise<boolean>
 
 /** Any answer of the engine will do, whether it knows the path or not: only the right replica, alive, gives one. */
-function answersRequests(
-  replica: { nodeId: string; address: string; id: string; generation: number },
-  clusterSecret: string,
-): Promise<boolean> {
+function answersRequests(replica: SilentReplica, clusterSecret: string): Promise<boolean> {
   const address = hostAndPort(replica.address)
   if (!address) return Promise.resolve(false)
   const headers = { authorization: `Bearer ${dataKeyOf(clusterSecret, replica.nodeId)}` }
   const path = `${replicaPath(replica.id, replica.generation)}/health`
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-    const probe = get({ ...address, path, headers, agent: false, signal }, (answer) => {
+    const at = { ...address, fingerprint: replica.tls_fingerprint }
+    const probe = get({ path, headers, signal, ...dataPortConnection(clusterSecret, at) }, (answer) => {
       answer.resume()
       resolve(!(REFUSAL_HEADER in answer.headers))
     })

@@ -86,6 +86,7 @@ function toFacts(registration: NodeRegistration, id: string, address: string): N
     bootId: registration.boot_id,
     maxReplicasPerModel: registration.max_replicas_per_model,
     vramBudget: registration.vram_budget,
+    tlsFingerprint: registration.tls_fingerprint ?? null,
   }
 }
 
@@ -162,6 +163,7 @@ function changedFacts(known: NodeRow, facts: NodeFacts): string[] {
     ['version', known.version, facts.version],
     ['max_replicas_per_model', known.max_replicas_per_model, facts.maxReplicasPerModel],
     ['vram_budget', known.vram_budget, facts.vramBudget],
+    ['tls_fingerprint', known.tls_fingerprint, facts.tlsFingerprint],
   ]
   return pairs.filter(([, before, now]) => before !== now).map(([name]) => name)
 }

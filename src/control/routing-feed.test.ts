@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import type { Node, Replica, Rule } from '../core/types.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
+import type { StoredNode } from '../store/nodes.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { aModel, aNode, aRule, aStoredReplica } from '../testing/builders.ts'
 import { RoutingFeed } from './routing-feed.ts'
@@ -10,7 +11,7 @@ const GIB = 2 ** 30
 
 interface Fields {
   nowMs?: number
-  node?: Partial<Node> & { lastHeartbeatMs?: number | null }
+  node?: Partial<StoredNode>
   rules?: Rule[]
   modelNames?: string[]
   replicas?: Partial<Replica>[]
@@ -21,7 +22,7 @@ function aStoredWorld({ nowMs = 0, node, rules = [], modelNames = ['m'], replica
   return {
     nowMs,
     rules,
-    nodes: [{ ...aNode({ id: 'n1', name: 'thor' }), lastHeartbeatMs: null, ...node }],
+    nodes: [{ ...aNode({ id: 'n1', name: 'thor' }), lastHeartbeatMs: null, tlsFingerprint: null, ...node }],
     models: modelNames.map((name) => ({ ...aModel({ name }), origin: 'api' as const, createdMs: 5, updatedMs: 5 })),
     replicas: replicas.map((fields, replicaIndex) => aStoredReplica({ nodeId: 'n1', replicaIndex, ...fields })),
     demands: [],

@@ -17,7 +17,7 @@ const HEARD_WITHIN_MS = 15_000
 const VRAM_STEP = 2 ** 30
 /** How often it is told which nodes were heard: gateways take a node's life for granted for 30 s after that. */
 const HEARD_EVERY_MS = 10_000
-/** In one message, of which a bus takes 1 MiB: a route has about 330 bytes. */
+/** In one message, of which a bus takes 1 MiB: a route has about 430 bytes. */
 const MOST_ROUTES = 2000
 
 /** The routing table as the leader tells it to the gateways: a snapshot for who asks, deltas for who has one. */
@@ -89,9 +89,11 @@ export class RoutingFeed {
     const before = this.#routes
     const set: RouteMessage[] = []
     this.#routes = new Map()
+    const fingerprints = new Map(nodes.map(({ id, tlsFingerprint }) => [id, tlsFingerprint]))
     for (const route of routableReplicas(models, nodes, replicas, rules)) {
       const told = before.get(route.replicaId)
-      const now = told && isAsTold(route, told) ? told : this.#toMessage(route)
+      const fingerprint = fingerprints.get(route.nodeId) ?? null
+      const now = told && isAsTold(route, fingerprint, told) ? told : this.#toMessage(route, fingerprint)
       if (now !== told) set.push(now)
       this.#routes.set(route.replicaId, now)
     }
@@ -102,7 +104,7 @@ export class RoutingFeed {
     return { set, removed, modelsChanged }
   }
 
-  #toMessage(route: Route): RouteMessage {
+  #toMessage(route: Route, fingerprint: string | null): RouteMessage {
     return {
       replica_id: route.replicaId,
       generation: route.generation,
@@ -111,6 +113,7 @@ export class RoutingFeed {
       node_name: route.nodeName,
       address: route.address,
       data_key: dataKeyOf(this.#clusterSecret, route.nodeId),
+      ...fingerprintOf(fingerprint),
       available_vram: inSteps(route.availableVram),
     }
   }
@@ -126,15 +129,20 @@ export class RoutingFeed {
 }
 
 /** The data key is that of the node. */
-function isAsTold(route: Route, told: RouteMessage): boolean {
+function isAsTold(route: Route, fingerprint: string | null, told: RouteMessage): boolean {
   return (
     route.generation === told.generation &&
     route.modelName === told.model_name &&
     route.nodeId === told.node_id &&
     route.nodeName === told.node_name &&
     route.address === told.address &&
+    fingerprint === (told.tls_fingerprint ?? null) &&
     inSteps(route.availableVram) === told.available_vram
   )
+}
+
+function fingerprintOf(fingerprint: string | null): Pick<RouteMessage, 'tls_fingerprint'> {
+  return fingerprint ? { tls_fingerprint: fingerprint } : {}
 }
 
 function inSteps(vram: number | null): number | null {

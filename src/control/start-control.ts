@@ -18,6 +18,7 @@ import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
 import { takeHeartbeats, type HeartbeatFrom } from './heartbeats.ts'
 import type { Ticks } from './breakers.ts'
+import { gatewayCertificate } from './cluster-ca.ts'
 import { ColdLoads } from './cold-loads.ts'
 import type { KeptWorld } from './kept-world.ts'
 import { LoadTracker } from './load-tracker.ts'
@@ -251,6 +252,9 @@ export function startControl({
   bus.respond('modelWanted', async (wanted) => {
     const after = leading?.after
     return after && cold.want(wanted, after.world, after.plan)
+  })
+  bus.respond('dataCertificate', async ({ public_key: key }) => {
+    return leading && { certificate: gatewayCertificate(clusterSecret, key, clock.nowMs()) }
   })
   bus.respond('routingSnapshot', async ({ part }) => {
     const feed = leading?.feed

@@ -141,7 +141,7 @@ describe('what whoever started it has to put right', () => {
 describe('asking', () => {
   const asking = (status: number, body: unknown) => {
     const seen: object[] = []
-    const any = new AnyFrontend(['http://a'], async (url, { body: sent, token }) => {
+    const any = new AnyFrontend(['http://a'], {}, async (url, { body: sent, token }) => {
       seen.push({ url: url.href, sent, token })
       return { status, body, dateMs: undefined }
     })

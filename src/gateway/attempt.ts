@@ -18,6 +18,7 @@ export type AttemptEnd = 'served' | 'next' | AppError
 export class Attempt implements Upstream, Forwarder, Awaited {
   host = ''
   port = 0
+  tls: Upstream['tls']
   path = ''
   headers = NONE
   answerHeaders = NONE
@@ -43,7 +44,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   }
 
   start(): void {
-    const at = replicaAt(this.route)
+    const at = replicaAt(this.route, this.#deps.tls)
     if (!at) {
       const error = new Error(`its node has the address "${this.route.address}", which is none`)
       return this.onForwarded({ outcome: 'unreachable', error: Object.assign(error, { syscall: 'connect' }) })
@@ -51,6 +52,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     const { request, response, body, decision } = this.#exchange
     this.host = at.host
     this.port = at.port
+    this.tls = at.tls
     this.path = `${at.path}${request.url ?? ''}`
     const id = `x-request-id: ${decision.requestId}\r\n`
     // What has begun without a compression cannot go on with one.

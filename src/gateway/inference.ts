@@ -6,6 +6,7 @@ import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
 import { forward, type Forward } from '../platform/proxy.ts'
+import { ClientTls } from '../platform/tls/client-tls.ts'
 import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
@@ -40,6 +41,8 @@ export interface InferenceDeps {
   modelLoadWaitMs?: number | undefined
   limits?: Partial<ReadLimits>
   network?: Network | undefined
+  /** Connects to data ports that are encrypted. */
+  tls?: ClientTls
 }
 
 /** How replicas are reached, for who brings a way of its own, as the simulator does. */
@@ -50,7 +53,9 @@ export interface Network {
   askNode: SilenceDeps['askNode']
 }
 
-const sockets: Network = { forward, probe, askNode: probeNode }
+function sockets(tls: ClientTls): Network {
+  return { forward, probe: (route) => probe(route, tls), askNode: (route) => probeNode(route, tls) }
+}
 
 export interface InferenceApi {
   (request: HttpRequest, response: HttpResponse, caller: Caller): void
@@ -69,7 +74,7 @@ const MODEL_LOAD_WAIT_MS = 60_000
  * list of paths, so none can be forgotten by the counting of requests in flight.
  */
 export function inferenceApi(deps: InferenceDeps): InferenceApi {
-  const { table, clock, log, exposeNode = false, network = sockets } = deps
+  const { table, clock, log, exposeNode = false, tls = new ClientTls(), network = sockets(tls) } = deps
   const waitingRoom = deps.waitingRoom ?? new WaitingRoom(clock)
   const { bus = nobody, modelLoadWaitMs: waitMs = MODEL_LOAD_WAIT_MS } = deps
   const mostWaiting = waitingRoom.limits.waitingPerModel
@@ -80,7 +85,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
   const silence = new Silence({ clock, log, askNode: network.askNode })
-  const serveDeps: ServeDeps = { table, liveness, silence, pool, forward: network.forward, clock, log, exposeNode }
+  const serveDeps: ServeDeps = { table, liveness, silence, pool, tls, forward: network.forward, clock, log, exposeNode }
 
   const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
 
@@ -101,7 +106,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   return Object.assign(handler, {
     decisions,
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
-    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, log, allow }),
+    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),
     dispose() {
       coldLoads.dispose()
       silence.dispose()

@@ -1,6 +1,7 @@
 import { MODEL_HEADER, replicaPath } from '../api/data-port.ts'
 import { hostAndPort, type Address } from '../platform/address.ts'
 import { instead } from '../platform/pass-on.ts'
+import type { ClientTls, UpstreamTls } from '../platform/tls/client-tls.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 export interface ReplicaAt extends Address {
@@ -9,6 +10,8 @@ export interface ReplicaAt extends Address {
   /** What its node's data port asks of us, in the place of all that is in `FOR_US`; and the same as lines of a head. */
   headers: Record<string, string>
   lines: string
+  /** How its node is known, when that is spoken to in TLS. */
+  tls: UpstreamTls | undefined
 }
 
 /** Headers of a client that go no further. Its key is for us: the node's data port has its own. */
@@ -18,18 +21,20 @@ export const FOR_US: ReadonlySet<string> = new Set(['host', 'authorization', 'x-
 const known = new WeakMap<LiveRoute, ReplicaAt>()
 
 /** Where a replica is reached. Undefined when the node's address is none. */
-export function replicaAt(route: LiveRoute): ReplicaAt | undefined {
+export function replicaAt(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {
   const found = known.get(route)
   if (found) return found
-  const made = find(route)
+  const made = find(route, client)
   if (made) known.set(route, made)
   return made
 }
 
-function find({ replicaId, generation, modelName, address, dataKey }: LiveRoute): ReplicaAt | undefined {
+function find(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {
+  const { replicaId, generation, modelName, address, dataKey, tlsFingerprint: fingerprint } = route
   const at = hostAndPort(address)
   if (!at) return undefined
   const model = encodeURIComponent(modelName)
   const headers = { host: address, authorization: `Bearer ${dataKey}`, [MODEL_HEADER]: model }
-  return { ...at, path: replicaPath(replicaId, generation), headers, lines: instead(headers).lines }
+  const tls = fingerprint === undefined ? undefined : { client, fingerprint }
+  return { ...at, path: replicaPath(replicaId, generation), headers, lines: instead(headers).lines, tls }
 }

@@ -13,6 +13,8 @@ import type { RoutePolicy } from '../core/types.ts'
 /** A route as the gateway holds it: where to send, and what the node's data port asks of us. */
 export interface LiveRoute extends Route {
   dataKey: string
+  /** Of the certificate by which the data port is known; without it that is not encrypted. */
+  tlsFingerprint?: string | undefined
 }
 
 export interface ServedModel {
@@ -197,6 +199,7 @@ function toRoute(route: RouteMessage): LiveRoute {
     nodeName: route.node_name,
     address: route.address,
     dataKey: route.data_key,
+    tlsFingerprint: route.tls_fingerprint,
     availableVram: route.available_vram,
   }
 }
@@ -210,6 +213,7 @@ function toRouteMessage(route: LiveRoute): RouteMessage {
     node_name: route.nodeName,
     address: route.address,
     data_key: route.dataKey,
+    tls_fingerprint: route.tlsFingerprint,
     available_vram: route.availableVram,
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { ConnectionPool } from '../platform/connection-pool.ts'
+import type { ClientTls } from '../platform/tls/client-tls.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
@@ -21,6 +22,8 @@ export interface ServeDeps {
   silence: Silence
   pool: ConnectionPool
   forward: Forward
+  /** Connects to data ports that are encrypted. */
+  tls: ClientTls
   clock: Clock
   log: Logger
   /** Whether answers tell which node and replica gave them. */

@@ -45,8 +45,8 @@ class FakeBus {
     subscribe: (name: string, handler: never) => {
       if (name === 'routingDelta') this.#onDelta = handler
     },
-    request: async () => {
-      this.asked += 1
+    request: async (name: string) => {
+      if (name === 'routingSnapshot') this.asked += 1
       if (!this.table) throw new Error('nobody answers')
       return this.table
     },

@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { Metrics } from '../platform/metrics.ts'
+import { DataCertificate } from './data-certificate.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { startLoop } from '../platform/loop.ts'
 import { fetchTable } from './fetch-table.ts'
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   /** For who looks into it, or reaches replicas in a way of its own. */
   table?: CountedTable
   network?: Network
+  /** Where it keeps what it shows at data ports; without it, it asks at each start. */
+  certificateFile?: string
   /** Where they are not given, sane ones hold. */
   limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits>; modelLoadWaitMs?: number }
 }
@@ -52,6 +55,8 @@ export interface Gateway {
 /** Deltas come every few seconds even when nothing changes: this much silence means that the table may be old. */
 const STALE_AFTER_MS = 15_000
 const CHECK_PERIOD_MS = 1000
+/** How often to ask control for a certificate, while there is none or it ends soon. */
+const CERTIFY_EVERY_MS = 5000
 /** So long control has to answer at the start, before the table of the last run is taken. */
 const SAVED_AFTER_MS = 2000
 
@@ -65,7 +70,20 @@ export function startGateway(options: GatewayOptions): Gateway {
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
   const { read = {}, modelLoadWaitMs } = limits
   const ids = { gatewayId, exposeNode }
-  const handler = inferenceApi({ table, bus, clock, log, ...ids, waitingRoom, modelLoadWaitMs, limits: read, network })
+  const certificate = new DataCertificate({ bus, clock, file: options.certificateFile })
+  const tls = certificate.client
+  const handler = inferenceApi({
+    table,
+    bus,
+    clock,
+    log,
+    ...ids,
+    waitingRoom,
+    modelLoadWaitMs,
+    limits: read,
+    network,
+    tls,
+  })
   const runId = `${gatewayId}/${randomUUID()}`
   const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })
   const load = new LoadSharing({
@@ -100,7 +118,9 @@ export function startGateway(options: GatewayOptions): Gateway {
     periodMs: CHECK_PERIOD_MS,
     clock,
     async turn() {
-      if (!bus.isConnected() || !(isWanted || isStale())) return
+      if (!bus.isConnected()) return
+      if (certificate.isDue) await certify()
+      if (!isWanted && !isStale()) return
       isWanted = false
       try {
         table.replace(await fetchTable(bus))
@@ -112,6 +132,17 @@ export function startGateway(options: GatewayOptions): Gateway {
     },
     onError: (error) => log.debug({ error: messageOf(error) }, 'gateway: no routing snapshot yet'),
   })
+  let certifyAtMs = 0
+  const certify = async (): Promise<void> => {
+    if (clock.nowMs() < certifyAtMs) return
+    certifyAtMs = clock.nowMs() + CERTIFY_EVERY_MS
+    try {
+      await certificate.renew()
+    } catch (error) {
+      // A leader of the release before has none to give, and no nodes that would ask for one.
+      log.debug({ error: messageOf(error) }, 'gateway: no certificate for data ports yet')
+    }
+  }
   const refresh = (): void => {
     isWanted = true
     loop.wake()

@@ -4,6 +4,7 @@ import type { RouteMessage } from '../api/bus/messages.ts'
 import { systemClock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
+import { ClientTls } from '../platform/tls/client-tls.ts'
 import { instead } from '../platform/pass-on.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { aDataPort } from '../testing/data-port.ts'
@@ -51,7 +52,7 @@ async function aGateway(
   const { bus } = options.control ?? new ScriptedControl()
   const coldLoads = new ColdLoads({ ...shared, bus, waitMs: options.control ? 60_000 : 1, mostWaiting: 10 })
   onTestFinished(() => coldLoads.dispose())
-  const onUpgrade = upgradeHandler({ ...shared, liveness, waitingRoom, coldLoads, allow })
+  const onUpgrade = upgradeHandler({ ...shared, liveness, waitingRoom, coldLoads, allow, tls: new ClientTls() })
   const url = await serve(() => {}, { onUpgrade })
   const inFlight = () => table.routesOf('m').map((route) => table.loadOf(route).here)
   const open = async (path = '/v1/realtime?model=m', headers: Record<string, string> = {}) => {

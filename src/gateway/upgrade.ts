@@ -8,6 +8,7 @@ import type { Forwarded } from '../platform/proxy.ts'
 import { whenGone } from '../platform/socket-gone.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
+import type { ClientTls } from '../platform/tls/client-tls.ts'
 import type { Caller } from './guard.ts'
 import type { Liveness } from './liveness.ts'
 import { NotServedError } from './not-served.ts'
@@ -19,6 +20,8 @@ import { serveWhenReady, type Done, type ReadyDeps } from './serve-when-ready.ts
 
 export interface UpgradeDeps extends ReadyDeps {
   liveness: Pick<Liveness, 'whyOut' | 'failed' | 'refused' | 'contact'>
+  /** Connects to data ports that are encrypted. */
+  tls: ClientTls
   log: Logger
   /** Who asks; throws when nobody may ask like this. */
   allow: (request: IncomingMessage) => Caller
@@ -73,7 +76,7 @@ function whileWaiting(socket: Socket, gone: AbortController): () => void {
 
 /** To the best replica, or the next best, for as long as none has agreed. */
 async function connectTo(
-  { table, liveness, clock, log }: UpgradeDeps,
+  { table, liveness, tls, clock, log }: UpgradeDeps,
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
@@ -90,7 +93,7 @@ async function connectTo(
     const release = table.begin(route, clock.nowMs())
     const contact = liveness.contact(route)
     try {
-      const result = await connectToRoute(request, socket, head, route, () => contact.heard())
+      const result = await connectToRoute(request, socket, head, { route, tls }, () => contact.heard())
       if (result.outcome === 'refused') liveness.refused(route, result.status)
       else if (result.outcome === 'unreachable') liveness.failed(route, result.error.message)
       else return
@@ -111,10 +114,10 @@ function connectToRoute(
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
-  route: LiveRoute,
+  { route, tls }: { route: LiveRoute; tls: ClientTls },
   onHeard: () => void,
 ): Promise<Forwarded> {
-  const at = replicaAt(route)
+  const at = replicaAt(route, tls)
   if (!at) {
     const error = new Error(`its node has the address "${route.address}", which is none`)
     return Promise.resolve({ outcome: 'unreachable', error })
@@ -122,6 +125,7 @@ function connectToRoute(
   return forwardUpgrade(request, socket, head, {
     host: at.host,
     port: at.port,
+    tls: at.tls,
     path: `${at.path}${request.url ?? ''}`,
     headers: new Instead(FOR_US, at.lines),
     answerHeaders: ANSWER_HEADERS,

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { clientRequest } from '../platform/client-request.ts'
 import { AppError } from '../platform/errors.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
+import type { Trust } from '../platform/tls/trust.ts'
 
 export interface HttpGet {
   url: URL
@@ -12,6 +14,8 @@ export interface HttpGet {
   credentials?: Record<string, string>
   /** Answers with the redirect itself when that leads to another host. */
   stayOnHost?: boolean
+  /** How the URL's own host is recognised; others by the CAs that there are. */
+  trust?: Trust | undefined
   signal: AbortSignal
 }
 
@@ -36,12 +40,19 @@ export async function httpGet({
   headers,
   credentials,
   stayOnHost,
+  trust,
   signal,
 }: HttpGet): Promise<HttpAnswer> {
   let at = url
   let secret: Record<string, string> = { ...basicAuth(url), ...credentials }
   for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
-    const body = await ask(at, method, { 'accept-encoding': 'identity', ...headers, ...secret }, signal)
+    const body = await ask(
+      at,
+      method,
+      { 'accept-encoding': 'identity', ...headers, ...secret },
+      signal,
+      at.host === url.host ? trust : undefined,
+    )
     const answer = { status: body.statusCode ?? 0, headers: body.headers, body, url: at }
     const next = redirectOf(answer)
     if (!next || (stayOnHost && next.host !== url.host)) return answer
@@ -63,14 +74,22 @@ function basicAuth({ username, password }: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-function ask(url: URL, method: string, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
+function ask(
+  url: URL,
+  method: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  trust: Trust | undefined,
+): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     // Without user and password: they are among the headers, for as long as they may be sent.
     const bare = new URL(url)
     bare.username = ''
     bare.password = ''
-    const outgoing = request(bare, { method, headers, signal }, (answer) => {
+    const options = { method, headers, signal }
+    const outgoing = trust ? clientRequest(bare, options, trust) : request(bare, options)
+    outgoing.once('response', (answer) => {
       // An answer that breaks off while nobody reads it yet is told to whoever reads it next.
       answer.on('error', () => {})
       resolve(answer)

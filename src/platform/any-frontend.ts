@@ -1,5 +1,6 @@
 import { AppError, errorTable, messageOf, type ErrorCode } from './errors.ts'
 import { requestJson, StrangeAnswerError, type JsonAnswer, type JsonRequest } from './http-client.ts'
+import { UntrustedError, type Trust } from './tls/trust.ts'
 
 const CALL_TIMEOUT_MS = 10_000
 
@@ -16,11 +17,13 @@ export class StrangersError extends AppError {
  */
 export class AnyFrontend {
   readonly #urls: readonly string[]
+  readonly #trust: Trust
   readonly #send: typeof requestJson
   #first = 0
 
-  constructor(urls: readonly string[], send: typeof requestJson = requestJson) {
+  constructor(urls: readonly string[], trust: Trust = {}, send: typeof requestJson = requestJson) {
     this.#urls = urls
+    this.#trust = trust
     this.#send = send
   }
 
@@ -32,21 +35,30 @@ export class AnyFrontend {
   async post(path: string, request: Partial<JsonRequest>): Promise<unknown> {
     const silences: string[] = []
     let strangers = 0
+    let untrusted: UntrustedError | undefined
     for (let i = 0; i < this.#urls.length; i += 1) {
       const at = (this.#first + i) % this.#urls.length
       const url = new URL(`${this.#urls[at]}${path}`)
       try {
-        const answer = await this.#send(url, { method: 'POST', timeoutMs: CALL_TIMEOUT_MS, ...request })
+        const answer = await this.#send(url, {
+          method: 'POST',
+          timeoutMs: CALL_TIMEOUT_MS,
+          trust: this.#trust,
+          ...request,
+        })
         const result = judge(answer)
         this.#first = at
         return result
       } catch (error) {
-        if (isLastWord(error)) throw error
+        if (error instanceof UntrustedError) untrusted = error
+        else if (isLastWord(error)) throw error
         silences.push(`${url.origin}: ${messageOf(error)}`)
         // What fails on its side may be a proxy whose frontend is away.
         if (error instanceof StrangeAnswerError && error.status < 500) strangers += 1
       }
     }
+    // The others may be away for a moment; this is for a person to put right.
+    if (untrusted) throw untrusted
     const text = `No frontend answers (${silences.join('; ')}).`
     throw strangers === silences.length ? new StrangersError(text) : new AppError('unavailable', text)
   }

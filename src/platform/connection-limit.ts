@@ -7,10 +7,14 @@ import { answerOnSocket } from './socket-answer.ts'
 const MOST_TOLD = 1000
 const RETRY_AFTER_S = 5
 
-/** Turns away connections beyond `most` before anything is read from them. `accept` gives the others to the server. */
+/**
+ * Turns away connections beyond `most` before anything is asked on them. `secure` makes each what it is to be;
+ * `accept` gives the others to the server.
+ */
 export function limitConnections(
   server: Server,
   most: number,
+  secure: (socket: Socket, onReady: (ready: Socket) => void) => void,
   onConnection: (socket: Socket, accept: () => void) => void,
 ): void {
   // The server's own listener, which reads requests, is put behind ours.
@@ -22,14 +26,17 @@ export function limitConnections(
     if (accepted < most) {
       accepted += 1
       socket.once('close', () => (accepted -= 1))
-      return onConnection(socket, () => {
-        for (const listener of listeners) listener.call(server, socket)
-      })
+      return secure(socket, (ready) =>
+        onConnection(ready, () => {
+          for (const listener of listeners) listener.call(server, ready)
+        }),
+      )
     }
     if (told >= MOST_TOLD) return void socket.destroy()
     told += 1
     socket.once('close', () => (told -= 1))
     const text = `All ${most} connections that this listener takes are in use. Try again in a moment.`
-    answerOnSocket(socket, new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S }))
+    const error = new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S })
+    secure(socket, (ready) => answerOnSocket(ready, error))
   })
 }

@@ -1,4 +1,5 @@
 import type { Address } from './address.ts'
+import type { UpstreamTls } from './tls/client-tls.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
 export interface PoolOptions {
@@ -29,14 +30,16 @@ export class ConnectionPool {
   }
 
   /** The one that was used last, so that the others grow old when there is less to do; or a new one. */
-  take({ host, port }: Address): UpstreamConnection {
+  take({ host, port }: Address, tls?: UpstreamTls): UpstreamConnection {
     const idle = this.#idle.get(host)?.get(port)
     for (let kept = idle?.pop(); kept; kept = idle?.pop()) {
-      if (kept.isUsable && performance.now() - kept.idleSinceMs < this.#idleMs) return kept
+      const isSame = kept.fingerprint === tls?.fingerprint
+      if (isSame && kept.isUsable && performance.now() - kept.idleSinceMs < this.#idleMs) return kept
       kept.destroy()
     }
     const connection = new UpstreamConnection(
       { host, port },
+      tls,
       (free) => this.#keep(host, port, free),
       (gone) => this.#forget(host, port, gone),
     )

@@ -1,5 +1,5 @@
-import { request as httpsRequest } from 'node:https'
-import { request as httpRequest } from './node-http.ts'
+import { clientRequest } from './client-request.ts'
+import type { Trust } from './tls/trust.ts'
 
 export interface JsonAnswer {
   status: number
@@ -17,6 +17,8 @@ export interface JsonRequest {
   timeoutMs: number
   /** Ends it early. */
   signal?: AbortSignal | undefined
+  /** Of whoever is at an https address. */
+  trust?: Trust | undefined
 }
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
@@ -45,11 +47,11 @@ export function requestJson(url: URL, options: JsonRequest): Promise<JsonAnswer>
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...headers,
   }
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout
-    const outgoing = request(url, { method, headers: sent, agent: false, signal }, (answer) => {
+    const outgoing = clientRequest(url, { method, headers: sent, signal }, options.trust)
+    outgoing.once('response', (answer) => {
       const chunks: Buffer[] = []
       let bytes = 0
       answer.on('data', (chunk: Buffer) => {

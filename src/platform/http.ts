@@ -15,6 +15,7 @@ import { createServer } from './node-http.ts'
 import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './socket-answer.ts'
 import { watchBodies } from './stalled-bodies.ts'
+import { securedConnections, type SecuredConnections, type SecuredOptions } from './tls/secured-connections.ts'
 import { openWire } from './wire/wire.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -35,6 +36,8 @@ export interface HttpServerOptions extends ListenOptions {
   /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
   onUpgrade?: UpgradeHandler
   limits?: Partial<HttpLimits>
+  /** Encrypts connections. */
+  tls?: SecuredOptions | undefined
   log: Logger
 }
 
@@ -87,7 +90,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       keepAliveMs: KEEP_ALIVE_MS,
       serve: (request, response) => answer(request, response, fast.handler),
     })
-  limitConnections(server, limits.connections, (socket, accept) => {
+  const secured = options.tls && securedConnections(options.tls, limits.headMs)
+  const secure: SecuredConnections['take'] = (socket, onReady) =>
+    secured ? secured.take(socket, onReady) : onReady(socket)
+  limitConnections(server, limits.connections, secure, (socket, accept) => {
     const take = (): void => {
       accept()
       const open = new Set<ServerResponse>()
@@ -145,6 +151,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       wire?.close()
+      secured?.dispose()
       const cut = setTimeout(() => {
         wire?.destroy()
         for (const socket of connections.keys()) socket.destroy()

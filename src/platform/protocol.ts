@@ -10,7 +10,7 @@ export interface Spoken {
  * `newest` grows when two programs of different versions could misunderstand each other. `oldest` is that of the release
  * before, so that a cluster is updated process by process, in any order; what is older has to be updated first.
  */
-export const SPOKEN: Spoken = { oldest: 2, newest: 2 }
+export const SPOKEN: Spoken = { oldest: 2, newest: 3 }
 
 /** What a frontend says to somebody whose version it does not speak; from the details he sees whether there is another. */
 export function refuseProtocol(who: 'worker' | 'gateway', said: number, mine: Spoken): AppError {

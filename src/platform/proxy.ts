@@ -4,10 +4,13 @@ import { clientOf, type ClientWatcher } from './client.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './exchange.ts'
 import { instead, linesPassedOn, passOn, type Instead } from './pass-on.ts'
+import type { UpstreamTls } from './tls/client-tls.ts'
 import { UpstreamConnection, type CallEvents } from './upstream-connection.ts'
 
 export interface Upstream extends Address {
   path: string
+  /** How it is known, when it is spoken to in TLS. */
+  tls?: UpstreamTls | undefined
   /** Stronger than what the client sent. */
   headers: Instead
   /** Keeps connections for later requests, for requests whose body was read already. Without it each has its own. */
@@ -184,8 +187,9 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   #send(pool: ConnectionPool | undefined): void {
-    const { host, port } = this.#upstream
-    const connection = pool?.take({ host, port }) ?? new UpstreamConnection({ host, port }, (free) => free.destroy())
+    const { host, port, tls } = this.#upstream
+    const at = { host, port }
+    const connection = pool?.take(at, tls) ?? new UpstreamConnection(at, tls, (free) => free.destroy())
     this.#connection = connection
     this.#sentAtMs = performance.now()
     const method = this.#request.method ?? 'GET'

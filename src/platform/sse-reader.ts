@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import { request as httpRequest } from './node-http.ts'
+import { clientRequest } from './client-request.ts'
+import type { Trust } from './tls/trust.ts'
 
 export interface EventRequest {
   token: string
@@ -12,6 +12,8 @@ export interface EventRequest {
   headers?: Record<string, string>
   /** What is written between events, which is for nobody but people. */
   onComment?: (text: string) => void
+  /** Of whoever is at an https address. */
+  trust?: Trust | undefined
 }
 
 export interface SentEvent {
@@ -40,7 +42,6 @@ export async function openEvents(url: URL, options: EventRequest): Promise<Event
 }
 
 function begin(url: URL, { token, signal, quietLimitMs, ...asked }: EventRequest): Promise<IncomingMessage> {
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   const body = asked.body === undefined ? undefined : JSON.stringify(asked.body)
   const headers = {
     accept: 'text/event-stream',
@@ -50,7 +51,7 @@ function begin(url: URL, { token, signal, quietLimitMs, ...asked }: EventRequest
   }
   const method = body === undefined ? 'GET' : 'POST'
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: false, signal })
+    const outgoing = clientRequest(url, { method, headers, signal }, asked.trust)
     outgoing.once('response', (answer) => {
       outgoing.removeListener('timeout', giveUp)
       outgoing.once('timeout', () => answer.destroy(quiet))

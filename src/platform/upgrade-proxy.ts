@@ -23,7 +23,7 @@ export function forwardUpgrade(
 ): Promise<Forwarded> {
   return new Promise((resolve) => {
     if (socket.destroyed || socket.readableEnded) return resolve({ outcome: 'client gone' })
-    const { host, port, path } = upstream
+    const { host, port, path, tls } = upstream
     const headers = passOn(request.rawHeaders, upstream.headers)
     headers.push('connection', 'Upgrade', 'upgrade', request.headers.upgrade ?? '')
     const outgoing = httpRequest({
@@ -33,8 +33,12 @@ export function forwardUpgrade(
       method: request.method,
       headers,
       // Both ends of such a connection may be silent for hours: the system asks whether the machine is still there.
-      createConnection: () =>
-        connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS }),
+      createConnection: () => {
+        const socket = tls
+          ? tls.client.connect({ host, port, fingerprint: tls.fingerprint })
+          : connect({ host, port, noDelay: true })
+        return socket.setKeepAlive(true, PROBE_AFTER_MS)
+      },
     })
     const late = setTimeout(() => outgoing.destroy(new Error('no answer in time')), AGREE_WITHIN_MS)
     let isAgreed = false

@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
 import type { Address } from './address.ts'
 import { AnswerParser, type AnswerEvents } from './answer-parser.ts'
+import type { UpstreamTls } from './tls/client-tls.ts'
 
 /**
  * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
@@ -35,6 +37,8 @@ export class UpstreamConnection {
   wasChunked = false
   /** When it was last given back. */
   idleSinceMs = 0
+  /** Of the certificate that it was shown, when it is encrypted. */
+  readonly fingerprint: string | undefined
   readonly #socket: Socket
   readonly #onFree: (connection: UpstreamConnection) => void
   readonly #onGone: (connection: UpstreamConnection) => void
@@ -44,24 +48,24 @@ export class UpstreamConnection {
   /** `onFree`: its answer has ended and it may have another request. `onGone`: it is no more. */
   constructor(
     { host, port }: Address,
+    tls: UpstreamTls | undefined,
     onFree: (connection: UpstreamConnection) => void,
     onGone: (connection: UpstreamConnection) => void = () => {},
   ) {
     this.#onFree = onFree
     this.#onGone = onGone
-    const socket = connect({
-      host,
-      port,
-      noDelay: true,
-      onread: { buffer: READ, callback: (bytes) => this.#onRead(bytes) },
-    })
+    this.fingerprint = tls?.fingerprint
+    const onread = { buffer: READ, callback: (bytes: number) => this.#onRead(bytes) }
+    const socket = tls
+      ? tls.client.connect({ host, port, fingerprint: tls.fingerprint }, { onread } as ConnectionOptions)
+      : connect({ host, port, noDelay: true, onread })
     this.#socket = socket
     // A machine that vanished answers nothing at all, and the kernel would try for minutes.
     const late = setTimeout(
       () => this.#fail(Object.assign(new Error('no connection in time'), { syscall: 'connect' })),
       CONNECT_WITHIN_MS,
     )
-    socket.once('connect', () => clearTimeout(late))
+    socket.once(tls ? 'secureConnect' : 'connect', () => clearTimeout(late))
     socket.on('drain', () => this.#events?.onDrain())
     socket.on('error', (error) => this.#fail(error))
     socket.on('end', () => this.#onNoMore())

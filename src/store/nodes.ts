@@ -17,6 +17,7 @@ const decisive = {
   name: z.string(),
   node_type: z.enum(['backend', 'agent']),
   address: z.string(),
+  tls_fingerprint: z.string().nullable(),
   approved_at: z.number().nullable(),
   desired: z.enum(['active', 'draining']),
   liveness: z.enum(['online', 'unreachable', 'offline']),
@@ -64,6 +65,8 @@ export async function listViewedNodes(sql: Sql, memory = new RowMemory<ViewedNod
 /** With when it was last heard; decisions go by its liveness. */
 export interface StoredNode extends Node {
   lastHeartbeatMs: number | null
+  /** By which its data port is known, when that is encrypted. */
+  tlsFingerprint: string | null
 }
 
 /** The nodes as decisions see them, or only these. */
@@ -105,6 +108,7 @@ export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[
     availableDisk: row.available_disk,
     engines: toNodeEngines(row.engines),
     lastHeartbeatMs: row.last_heartbeat,
+    tlsFingerprint: row.tls_fingerprint,
   }
 }
 
@@ -161,14 +165,15 @@ export interface NodeFacts {
   bootId: string
   maxReplicasPerModel: number
   vramBudget: string | null
+  tlsFingerprint: string | null
 }
 
 /** Approval is decided once, here; nothing that a worker does later changes it. */
 export async function insertNode(tx: Sql, node: NodeFacts, approved: boolean): Promise<void> {
   await tx.query(
     `insert into nodes (id, public_key, name, node_type, address, version, boot_id, max_replicas_per_model, vram_budget,
-       approved_at, liveness_since, registered_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, case when $10 = 1 then now_ms() end, now_ms(), now_ms())`,
+       tls_fingerprint, approved_at, liveness_since, registered_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11 = 1 then now_ms() end, now_ms(), now_ms())`,
     [node.id, node.publicKey, ...declared(node), approved ? 1 : 0],
   )
 }
@@ -181,15 +186,15 @@ export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
   await tx.query(
     `update nodes set name = $2, node_type = $3, address = $4, version = $5,
        heartbeat_seq = case when boot_id = $6 then heartbeat_seq else 0 end, boot_id = $6,
-       max_replicas_per_model = $7, vram_budget = $8
+       max_replicas_per_model = $7, vram_budget = $8, tls_fingerprint = $9
      where id = $1`,
     [node.id, ...declared(node)],
   )
 }
 
 function declared(node: NodeFacts): (string | number | null)[] {
-  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget } = node
-  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget]
+  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint } = node
+  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint]
 }
 
 /** The boot of a node that said goodbye: no heartbeat has it, so none brings the node back. */
@@ -306,13 +311,18 @@ export interface LivenessLimits {
   offlineAfterMs: number
 }
 
+export interface SilentReplica {
+  nodeId: string
+  address: string
+  tls_fingerprint: string | null
+  id: string
+  generation: number
+}
+
 /** One ready replica of each node that has been silent for so long, to ask whether the node is really gone. */
-export async function listSilentReplicas(
-  sql: Sql,
-  silentForMs: number,
-): Promise<{ nodeId: string; address: string; id: string; generation: number }[]> {
-  const rows = await sql.query<{ node_id: string; address: string; id: string; generation: number }>(
-    `select n.id as node_id, n.address, r.id, r.generation from nodes n join replicas r on r.node_id = n.id
+export async function listSilentReplicas(sql: Sql, silentForMs: number): Promise<SilentReplica[]> {
+  const rows = await sql.query<Omit<SilentReplica, 'nodeId'> & { node_id: string }>(
+    `select n.id as node_id, n.address, n.tls_fingerprint, r.id, r.generation from nodes n join replicas r on r.node_id = n.id
      where r.state = 'ready' and n.liveness <> 'offline' and coalesce(n.last_heartbeat, 0) < now_ms() - $1 and n.boot_id <> ''
        and not exists (select 1 from replicas o where o.node_id = n.id and o.state = 'ready' and o.id < r.id)`,
     [silentForMs],

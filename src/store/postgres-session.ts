@@ -4,6 +4,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Value } from './database.ts'
 import { LIMIT_MS, MAX_ROWS, type Row } from './driver.ts'
 import { ConnectionLost, isFatal, postgresError } from './postgres-errors.ts'
+import { postgresTls } from './postgres-tls.ts'
 import { StatementError, tooLarge } from './store-errors.ts'
 
 const CONNECT_TIMEOUT_S = 5
@@ -82,9 +83,11 @@ export class Session {
 }
 
 function connect(url: string, readOnly: boolean, onclose: () => void): postgres.Sql {
+  const { url: plain, ssl } = postgresTls(url)
   try {
-    return postgres(url, {
+    return postgres(plain, {
       max: 1,
+      ...(ssl ? { ssl } : {}),
       // Either timer could end the connection between two statements of a transaction.
       idle_timeout: 0,
       max_lifetime: 0,

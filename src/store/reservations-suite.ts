@@ -81,6 +81,7 @@ async function furnish(db: Database, all: readonly Kind[]): Promise<void> {
           version: '',
           bootId: 'boot1',
           vramBudget: null,
+          tlsFingerprint: null,
         }
         await insertNode(tx, { ...facts, id, nodeType: 'backend', maxReplicasPerModel: 1 }, true)
         const devices = type === 'gpu' ? [gpu] : []

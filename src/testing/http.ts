@@ -9,5 +9,5 @@ export async function serve(handler: Handler, options: Partial<HttpServerOptions
   const fixed = { listen, purpose: 'a test', flag: '--none', handler, log: silentLogger }
   const server = await startHttpServer({ ...fixed, ...options })
   onTestFinished(() => server.dispose(0))
-  return `http://${formatAddress(server.address)}`
+  return `${options.tls ? 'https' : 'http'}://${formatAddress(server.address)}`
 }

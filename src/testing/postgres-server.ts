@@ -15,6 +15,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import postgres from 'postgres'
+import type { CertificatePair } from '../platform/tls/certificate-pair.ts'
 import { freePort } from './free-port.ts'
 
 export interface TestServer {
@@ -30,7 +31,7 @@ const START_TRIES = 100
 const START_PAUSE_MS = 100
 
 /** A PostgreSQL of our own: in a temporary folder, on a free port of 127.0.0.1, gone when this process is gone. */
-export async function startPostgresServer(): Promise<TestServer> {
+export async function startPostgresServer({ tls }: { tls?: CertificatePair } = {}): Promise<TestServer> {
   const bin = findPostgres()
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-postgres-'))
   const password = randomBytes(16).toString('hex')
@@ -38,7 +39,8 @@ export async function startPostgresServer(): Promise<TestServer> {
   for (const path of [folder, join(folder, 'password')]) if (USER === NOBODY) chownSync(path, NOBODY.uid, NOBODY.gid)
   try {
     await initdb(bin, folder)
-    return await serve(bin, folder, password)
+    if (tls) writeForServer(folder, tls)
+    return await serve(bin, folder, password, tls !== undefined)
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
@@ -58,7 +60,16 @@ async function initdb(bin: string, folder: string): Promise<void> {
   if (code !== 0) throw new Error(`initdb failed (${code}):\n${logTail(folder)}`)
 }
 
-async function serve(bin: string, folder: string, password: string): Promise<TestServer> {
+/** The server wants a key that nobody but its own user may read. */
+function writeForServer(folder: string, { cert, key }: CertificatePair): void {
+  for (const [name, text] of Object.entries({ 'server.crt': cert, 'server.key': key })) {
+    const path = join(folder, 'data', name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (USER === NOBODY) chownSync(path, NOBODY.uid, NOBODY.gid)
+  }
+}
+
+async function serve(bin: string, folder: string, password: string, ssl: boolean): Promise<TestServer> {
   const port = await freePort()
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -68,6 +79,7 @@ async function serve(bin: string, folder: string, password: string): Promise<Tes
     shared_buffers: '32MB',
     // Nothing here outlives the run and nobody cuts the power; what is tested is what clients see.
     fsync: 'off',
+    ssl: ssl ? 'on' : 'off',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const log = openSync(join(folder, 'log'), 'a')

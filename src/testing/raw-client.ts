@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { until } from './until.ts'
 
@@ -19,15 +20,17 @@ export interface RawClient {
 
 /** A client that says what no HTTP library would say, when no HTTP library would say it. */
 export async function rawClient(url: string): Promise<RawClient> {
-  const { hostname, port } = new URL(url)
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  const { hostname, port, protocol } = new URL(url)
+  const plain = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  // Whose certificate it is does not matter to what is tried here.
+  const socket = protocol === 'https:' ? connectTls({ socket: plain, rejectUnauthorized: false }) : plain
   onTestFinished(() => void socket.destroy())
   let text = ''
   let isClosed = false
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
   socket.on('error', () => (isClosed = true))
   socket.once('end', () => (isClosed = true)).once('close', () => (isClosed = true))
-  await once(socket, 'connect')
+  await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect')
   return {
     socket,
     text: () => text,

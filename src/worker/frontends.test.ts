@@ -50,7 +50,7 @@ test('a frontend of the release before is asked again, in the protocol it speaks
   const refusal = refuseProtocol('worker', SPOKEN.newest + 1, speaks)
   const answers = [says(refusal.status, refusal.toBody()), says(200, ok)]
   const asked: NodeRegistration[] = []
-  const any = new AnyFrontend(['http://a'], async (_url, { body }) => {
+  const any = new AnyFrontend(['http://a'], {}, async (_url, { body }) => {
     asked.push((body as { registration: NodeRegistration }).registration)
     return answers.shift()!
   })

@@ -6,6 +6,7 @@ import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { requestJson } from '../platform/http-client.ts'
+import type { Trust } from '../platform/tls/trust.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
 
 export interface FrontendsDeps {
@@ -13,9 +14,13 @@ export interface FrontendsDeps {
   joinToken: string
   seed: string
   nowMs: () => number
+  /** Which of those at these URLs are taken for frontends of ours. */
+  trust?: Trust | undefined
   send?: typeof requestJson
 }
 
+/** The protocol in which a node first tells of its certificate. */
+const TLS_SINCE = 3
 const GOODBYE_TIMEOUT_MS = 2000
 
 /** What a node says of itself; what it speaks and when it says so is added. */
@@ -28,7 +33,7 @@ export class Frontends {
 
   constructor(deps: FrontendsDeps) {
     this.#deps = deps
-    this.#any = new AnyFrontend(deps.urls, deps.send)
+    this.#any = new AnyFrontend(deps.urls, deps.trust, deps.send)
   }
 
   /** Presents this node. The signature proves that we hold the key we name. */
@@ -36,7 +41,10 @@ export class Frontends {
     return askInCommon((protocol) => this.#register({ ...facts, protocol }))
   }
 
-  async #register(facts: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
+  async #register(all: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
+    const { tls_fingerprint: fingerprint, ...older } = all
+    // A frontend of the release before does not know it, and refuses what it does not know.
+    const facts = all.protocol >= TLS_SINCE && fingerprint !== undefined ? all : older
     const { seed, joinToken, nowMs } = this.#deps
     const registration: NodeRegistration = { ...facts, signed_at: nowMs() }
     const body = { registration, signature: sign(seed, canonicalJson(registration)) }
@@ -59,7 +67,8 @@ export class Frontends {
         const id = nodeId()
         if (id === undefined) throw new AppError('unavailable', 'This node has not registered yet.')
         const at = `/api/node/${id}/files/${encodeURIComponent(path)}`
-        return { url: new URL(`${this.#any.urlOf(attempt)}${at}`), headers: this.#signed('GET', at) }
+        const url = new URL(`${this.#any.urlOf(attempt)}${at}`)
+        return { url, headers: this.#signed('GET', at), trust: this.#deps.trust }
       },
     }
   }

@@ -11,8 +11,10 @@ import type { Check } from '../platform/health.ts'
 import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
 import { dataPortHandler, dataPortUpgrades, healthHandler, replicaHandler, type DataPortOptions } from './data-port.ts'
+import { DataTls, isDataTlsWanted, type DataTlsMode } from './data-port/data-tls.ts'
 import { enginePool } from './data-port/engine-call.ts'
 import { Frontends, type Facts } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
@@ -33,6 +35,8 @@ import type { WorkerReplica } from './replica.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]
+  /** How frontends at https addresses are recognised. */
+  trust?: Trust | undefined
   joinToken: string
   identity: Identity
   nodeName: string
@@ -43,6 +47,8 @@ export interface WorkerOptions {
   listen: Address
   /** Where gateways reach the data port, when it is not where it listens. */
   advertise: Address | undefined
+  /** Whether the data port is encrypted; `auto`: beyond this machine. */
+  dataTls?: DataTlsMode
   /** Where else to tell how the worker is, if anywhere. */
   healthListen: Address | undefined
   version: string
@@ -68,6 +74,8 @@ const CLOSE_GRACE_MS = 1000
 const GOODBYE_MS = 2000
 /** What ending engines may take on top of draining them. */
 const KILL_MS = 30_000
+const NO_DATA_TLS =
+  'The frontend knows nothing of encrypted data ports, which --data-tls on asks for: update it, or start with --data-tls auto.'
 
 /** Opens the data port and joins; from then on does what it is told over the bus and tells what it runs. */
 export async function startWorker(options: WorkerOptions, clock: Clock, log: Logger): Promise<Worker> {
@@ -85,10 +93,14 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   let replicas: Replicas | undefined
 
   const { seed } = identity
-  const { frontendUrls: urls, joinToken } = options
-  const frontends = new Frontends({ urls, joinToken, seed, nowMs: () => clock.nowMs() })
+  const { frontendUrls: urls, trust, joinToken } = options
+  const frontends = new Frontends({ urls, trust, joinToken, seed, nowMs: () => clock.nowMs() })
   mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
   const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
+  const { dataTls: tlsMode = 'auto', listen, advertise } = options
+  const dataTls = isDataTlsWanted(tlsMode, listen, advertise)
+    ? new DataTls(seed, tlsMode, join(options.replicas.folder, 'data.ca'))
+    : undefined
   const bootFile = join(options.replicas.folder, 'boot.json')
   const boot = openBoot(bootFile, machineBoot(), options.replicas.restartEngines)
   const problem = (): string | undefined => {
@@ -147,7 +159,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
       return true
     },
   }
-  const address = await openDataPort(options, dataPort, life, log)
+  const address = await openDataPort(options, dataPort, dataTls, life, log)
   const measure = async (): Promise<Hardware> => {
     const machine = await options.measure()
     return fakeDevices?.onto(machine, all()) ?? machine
@@ -178,6 +190,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     boot_id: boot.id,
     max_replicas_per_model: options.maxReplicasPerModel,
     vram_budget: options.vramBudget,
+    ...(dataTls && nodeType === 'backend' ? { tls_fingerprint: dataTls.fingerprint } : {}),
     labels: options.labels,
     auto_labels: autoLabels(measurements.last()),
   }
@@ -191,6 +204,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     onRegistered: (id: string) => void (nodeId = id),
     onCredentials(_id: string, given: NodeCredentials) {
       credentials = given
+      if (dataTls?.use(given.data_ca) === false) return depart({ why: 'refused', message: NO_DATA_TLS })
       dataKey.keep(given.data_key)
       measurements.every(given.heartbeat_period_ms)
       heartbeats.every(given.heartbeat_period_ms)
@@ -200,6 +214,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   void departed.then((departure) => {
     isSentAway = true
     dataKey.forget()
+    dataTls?.forget()
     over.abort()
     onRefused(new AppError('usage', departure.message))
   })
@@ -249,6 +264,7 @@ async function openHealthPort(
 async function openDataPort(
   options: WorkerOptions,
   dataPort: DataPortOptions,
+  tls: DataTls | undefined,
   life: Lifetime,
   log: Logger,
 ): Promise<string> {
@@ -263,6 +279,7 @@ async function openDataPort(
     handler: dataPortHandler(dataPort),
     wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) },
     onUpgrade: dataPortUpgrades(dataPort),
+    tls: tls && { upgrade: () => tls.upgrade, mayBePlain: (socket) => tls.mayBePlain(socket) },
     // More than a gateway takes from its clients, because it adds some of its own.
     limits: { headerBytes: 32 * 1024, headers: 250 },
     log,

@@ -194,7 +194,11 @@ export const tokenView = z.object({
 })
 export type TokenView = z.infer<typeof tokenView>
 /** Shown once, when it is made: only its hash is kept. */
-export const tokenCreated = tokenView.extend({ token: z.string() })
+export const tokenCreated = tokenView.extend({
+  token: z.string(),
+  /** Of the frontend's certificate, when nobody else vouches for it: for `worker --fingerprint`. */
+  fingerprint: z.string().nullable().optional(),
+})
 export type TokenCreated = z.infer<typeof tokenCreated>
 
 export const keyInput = z.strictObject({
@@ -234,6 +238,14 @@ export const rotateInput = z.strictObject({
     .default(86_400),
 })
 
+/** By what a bus at `tls://` is known. Since protocol 3. */
+const busCertificate = {
+  /** The CA (PEM) that vouches for it; without it those of the system. */
+  bus_ca: z.string().optional(),
+  /** What its certificate is made out to, when that is not the host in its URL. */
+  bus_name: z.string().optional(),
+}
+
 /** A gateway process asks for its place on the bus. */
 export const gatewayInput = z.strictObject({
   protocol: z.int(),
@@ -244,6 +256,7 @@ export const gatewayCredentials = z.object({
   bus_url: z.string(),
   /** For a NATS server with accounts; ask again before it ends. */
   bus_jwt: z.string().nullable(),
+  ...busCertificate,
 })
 export type GatewayCredentials = z.infer<typeof gatewayCredentials>
 
@@ -296,6 +309,11 @@ export const nodeRegistration = z.strictObject({
   boot_id: z.string().min(1).max(100),
   max_replicas_per_model: z.int().min(1).max(1000),
   vram_budget: z.string().max(50).nullable(),
+  /** The certificate by which its data port is known, when that is encrypted. Since protocol 3. */
+  tls_fingerprint: z
+    .string()
+    .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+    .optional(),
   labels: labelMap,
   /** Labels that follow from the hardware. */
   auto_labels: labelMap,
@@ -310,8 +328,11 @@ export const nodeCredentials = z.object({
   bus_url: z.string(),
   /** For a NATS server with accounts: the node's own user, limited to its own subjects. */
   bus_jwt: z.string().nullable(),
+  ...busCertificate,
   /** What gateways show at the node's data port. */
   data_key: z.string(),
+  /** The CA (PEM) that vouches for gateways at the node's data port. Since protocol 3. */
+  data_ca: z.string().optional(),
   heartbeat_period_ms: z.int(),
 })
 export type NodeCredentials = z.infer<typeof nodeCredentials>

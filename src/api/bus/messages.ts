@@ -145,6 +145,8 @@ export const route = z.object({
   address: z.string(),
   /** What the node's data port asks of a gateway. */
   data_key: z.string(),
+  /** The certificate by which its data port is known; without it the port is not encrypted. */
+  tls_fingerprint: z.string().optional(),
   /** Free VRAM of the node when it last said, for choosing among equals; null when it has none or has not said. */
   available_vram: z.int().nonnegative().nullable(),
 })
@@ -243,5 +245,9 @@ export type GatewayTrafficMessage = z.infer<typeof gatewayTraffic>
 export const whyRequest = z.object({ request_id: z.string() })
 
 export const whyReply = z.object({ decision: decisionRecord })
+
+/** A gateway asks for a certificate for its key, to show at data ports. Both are PEM. */
+export const dataCertificate = z.object({ public_key: z.string().max(1000) })
+export const dataCertified = z.object({ certificate: z.string() })
 
 export const nothing = z.object({})

@@ -126,6 +126,15 @@ export const subjects = {
     reply: messages.routingPart,
   },
   /** Answered by the leader alone. */
+  dataCertificate: {
+    kind: 'request',
+    template: 'gateways.certificate',
+    from: ['gateway'],
+    to: ['control'],
+    message: messages.dataCertificate,
+    reply: messages.dataCertified,
+  },
+  /** Answered by the leader alone. */
   modelWanted: {
     kind: 'request',
     template: 'routing.wanted',

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import assert from 'node:assert/strict'
 import type { Permissions } from '../../api/bus/permissions.ts'
 import { systemClock, type Clock } from '../../platform/clock.ts'
+import { TlsUpgrade, type ShownCertificate } from '../../platform/tls/tls-upgrade.ts'
 import { Client, type Hub, type Subscription } from './client.ts'
 import type { BrokerEvent } from './events.ts'
 import { infoLine, newNonce, newServerId } from './handshake.ts'
@@ -12,11 +13,9 @@ import { Postroom } from './outbox.ts'
 import { CompiledPermissions } from './permissions.ts'
 import { routeThrough } from './route.ts'
 import { SubscriptionIndex } from './subscriptions.ts'
-import { TlsUpgrade, type BrokerTls } from './tls.ts'
 
 export type { BrokerEvent, DisconnectReason, Peer } from './events.ts'
 export type { BrokerLimits } from './limits.ts'
-export type { BrokerTls } from './tls.ts'
 
 export interface BrokerUser {
   /** An nkey: `U…`. */
@@ -31,7 +30,7 @@ export interface BrokerOptions {
   /** Without it anybody may do anything; with it, even when empty, only these users and those added later. */
   users?: readonly BrokerUser[]
   /** As NATS does it: the greeting in plain text, then everything else encrypted. */
-  tls?: BrokerTls
+  tls?: ShownCertificate
   limits?: Partial<BrokerLimits>
   clock?: Clock
   /** For the role's log. */

@@ -61,6 +61,7 @@ export async function askModel(
   const body = { model, messages, ...settings, stream: true, stream_options: { include_usage: true } }
   const request = {
     token: cluster.key,
+    trust: cluster.trust,
     signal,
     quietLimitMs: QUIET_LIMIT_MS,
     body,

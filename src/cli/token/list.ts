@@ -45,7 +45,10 @@ function expiry({ expires_at: at }: TokenView, { nowMs }: View): string {
 }
 
 /** How another machine joins: commands to paste, with the token in a file and not on the screen. */
-export function joinHint({ url, folder, isLoopbackOnly }: Cluster, { sameCluster, paint }: View): string[] {
+export function joinHint(
+  { url, folder, isLoopbackOnly, fingerprint }: Cluster,
+  { sameCluster, paint }: View,
+): string[] {
   const given = new URL(url)
   // Others cannot reach this machine by its loopback address; its name is the best guess.
   const host = isLoopback(given.hostname) ? hostname() : given.hostname
@@ -54,10 +57,11 @@ export function joinHint({ url, folder, isLoopbackOnly }: Cluster, { sameCluster
     folder === undefined
       ? `flotilla token create${sameCluster} | ssh <machine> 'umask 077; cat > join.token'`
       : `scp ${shellWord(join(folder, 'join.token'))} <machine>:join.token`
+  const known = fingerprint === undefined ? '' : ` --fingerprint ${fingerprint}`
   return [
     paint('bold', 'To join a machine, copy a token to it and start a worker there:'),
     `  ${copy}`,
-    `  flotilla worker --join ${from} --token-file join.token`,
+    `  flotilla worker --join ${from}${known} --token-file join.token`,
     ...(isLoopbackOnly ? ['', ...loopbackNote(given.port)] : []),
   ]
 }

@@ -13,6 +13,9 @@ export interface BusCredentials {
   bus_url: string
   /** For a NATS server with accounts; null for the embedded bus, where the node's key is its user. */
   bus_jwt: string | null
+  /** For `tls://`: who vouches for it, and the name in its certificate where that is not its host. */
+  bus_ca?: string
+  bus_name?: string
 }
 
 /** What the admin API needs of the program around it. */
@@ -53,6 +56,8 @@ export interface AdminDeps {
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */
   defaultToken: () => string
+  /** Of this frontend's certificate, when nobody else vouches for it: who joins has to be told. */
+  fingerprint?: () => string | null
   /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
   replaceDefaultToken: (token: string) => void | Promise<void>
   /** Where nodes get models from whose source is `frontend:`. It need not exist. */

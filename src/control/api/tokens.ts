@@ -33,6 +33,8 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
     return (await insertToken(tx, token))!
   }
 
+  const fingerprint = (): string | null => deps.fingerprint?.() ?? null
+
   /** The file comes first: a token in it that the store does not know is inserted at the next start. */
   const rotate = async (): Promise<TokenCreated> => {
     const old = deps.defaultToken()
@@ -48,7 +50,7 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
         await tell({ action: 'token.rotated', reason, data })
         return made
       })
-      return { ...row, token }
+      return { ...row, token, fingerprint: fingerprint() }
     } catch (error) {
       await deps.replaceDefaultToken(old)
       throw error
@@ -68,7 +70,7 @@ export function tokenAnswers(deps: AdminDeps): Answers<'listTokens' | 'createTok
         await tell({ action: 'token.created', reason, data: { token_id: made.id } })
         return made
       })
-      return { ...row, token }
+      return { ...row, token, fingerprint: fingerprint() }
     },
 
     rotateToken() {

@@ -5,6 +5,7 @@ import { Interruption } from '../../model-source/persist.ts'
 import { isSafePath } from '../../model-source/safe-path.ts'
 import { unlessAborted } from '../../model-source/unless-aborted.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
+import type { Trust } from '../../platform/tls/trust.ts'
 
 /** The models folder of the cluster's frontends. Signing and choosing a frontend stay with whoever implements it. */
 export interface FrontendFiles {
@@ -15,7 +16,7 @@ export interface FrontendFiles {
   locate(
     path: string,
     options: { attempt: number; signal: AbortSignal },
-  ): Promise<{ url: URL; headers: Record<string, string> }>
+  ): Promise<{ url: URL; headers: Record<string, string>; trust?: Trust | undefined }>
 }
 
 export type FrontendEntry =
@@ -31,10 +32,10 @@ export async function locateOnFrontend(
   path: string,
   attempt: number,
   signal: AbortSignal,
-): Promise<{ url: URL; credentials: Record<string, string> }> {
+): Promise<{ url: URL; credentials: Record<string, string>; trust: Trust | undefined }> {
   try {
-    const { url, headers } = await unlessAborted(frontend.locate(path, { attempt, signal }), signal)
-    return { url, credentials: headers }
+    const { url, headers, trust } = await unlessAborted(frontend.locate(path, { attempt, signal }), signal)
+    return { url, credentials: headers, trust }
   } catch (error) {
     if (error instanceof AppError && error.status < 500) throw error
     throw new Interruption(messageOf(error))

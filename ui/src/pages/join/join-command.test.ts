@@ -13,6 +13,15 @@ describe('the commands', () => {
     expect(withFile).toContain('flotilla worker --join http://first:8080 --token-file join.token')
   })
 
+  test('name the certificate of a frontend for which nobody else vouches', () => {
+    const known = joinCommands('https://first:8080', 'flj_abc', 'sha256:ab')
+    expect(known.direct).toBe(
+      'FLOTILLA_TOKEN=flj_abc flotilla worker --join https://first:8080 --fingerprint sha256:ab',
+    )
+    // A proxy in front of it has another, if any.
+    expect(joinCommands('http://first:8080', 'flj_abc', 'sha256:ab').direct).not.toContain('fingerprint')
+  })
+
   test('put the token into a file that only its owner can read', () => {
     const folder = tempFolder()
     execFileSync('/bin/sh', ['-c', withFile.split('\n')[0]!], { cwd: folder })

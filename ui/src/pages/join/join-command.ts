@@ -6,8 +6,10 @@ export interface JoinCommands {
   withFile: string
 }
 
-export function joinCommands(address: string, token: string): JoinCommands {
-  const at = address.replace(/\/+$/, '')
+/** `fingerprint` is that of a certificate that nobody else vouches for. */
+export function joinCommands(address: string, token: string, fingerprint?: string | null): JoinCommands {
+  const known = fingerprint && address.startsWith('https:') ? ` --fingerprint ${fingerprint}` : ''
+  const at = `${address.replace(/\/+$/, '')}${known}`
   return {
     direct: `FLOTILLA_TOKEN=${token} flotilla worker --join ${at}`,
     // `printf` is part of the shell, so that the token is in no process's arguments.

@@ -45,7 +45,7 @@ export function JoinDialog({ open, onClose, token }: JoinDialogProps): ReactNode
         {!created && !error && <Spinner label="Making a join token…" />}
         {created && (
           <>
-            {problem === undefined && !token.isUsed && <JoinLines address={address} token={created.token} />}
+            {problem === undefined && !token.isUsed && <JoinLines address={address} created={created} />}
             <Newcomer key={created.id} token={created} onJoined={token.wasUsed} onAgain={make} />
           </>
         )}

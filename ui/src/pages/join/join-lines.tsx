@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react'
+import type { TokenCreated } from '../../../../src/api/admin/schemas.ts'
 import { CopyBlock } from '../../parts/copy.tsx'
 import { Segmented } from '../../parts/segmented.tsx'
 import { joinCommands } from './join-command.ts'
@@ -12,9 +13,9 @@ const HINTS: Record<Way, string> = {
 }
 
 /** The lines to paste. */
-export function JoinLines({ address, token }: { address: string; token: string }): ReactNode {
+export function JoinLines({ address, created }: { address: string; created: TokenCreated }): ReactNode {
   const [way, setWay] = useState<Way>('direct')
-  const { direct, withFile } = joinCommands(address, token)
+  const { direct, withFile } = joinCommands(address, created.token, created.fingerprint)
   return (
     <div className={style['command']}>
       <Segmented

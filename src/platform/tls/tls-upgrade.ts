@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import { createServer, type Server } from 'node:tls'
 
-export interface BrokerTls {
+/** What is shown to whoever connects. */
+export interface ShownCertificate {
   key: string | Buffer
   cert: string | Buffer
   /** When given, a client must show a certificate signed by it. */
-  ca?: string | Buffer
+  ca?: string | Buffer | undefined
 }
 
 interface Handshake {
@@ -15,29 +16,43 @@ interface Handshake {
 }
 
 /**
- * Turns greeted plain connections into encrypted ones. A TLS server that never listens does the work: it is the public
- * way to have Node check client certificates and bound the time of a handshake.
+ * Turns plain connections into encrypted ones. A TLS server that never listens does the work: it is the public way to have
+ * Node check client certificates, bound the time of a handshake and take another certificate for those who come later.
  */
 export class TlsUpgrade {
   readonly #server: Server
-  /** By remote address and port, all that the plain and the encrypted socket have in common. */
+  /** By the addresses of both ends, all that the plain and the encrypted socket have in common. */
   readonly #handshakes = new Map<string, Handshake>()
 
-  constructor({ key, cert, ca }: BrokerTls, handshakeTimeout: number) {
-    const verify = ca !== undefined
-    const trust = verify ? { ca, requestCert: true, rejectUnauthorized: true } : {}
-    this.#server = createServer({ key, cert, handshakeTimeout, minVersion: 'TLSv1.2', ...trust })
+  constructor(shown: ShownCertificate, handshakeTimeout: number) {
+    const verify = shown.ca !== undefined
+    this.#server = createServer({
+      ...contextOf(shown),
+      handshakeTimeout,
+      requestCert: verify,
+      rejectUnauthorized: verify,
+    })
     this.#server.on('secureConnection', (transport) => this.#take(transport)?.secured(transport))
-    this.#server.on('tlsClientError', (error, transport) => this.#take(transport)?.failed(error.message))
+    this.#server.on('tlsClientError', (error, transport) => {
+      const handshake = this.#take(transport)
+      // Node leaves one that was too slow as it is.
+      handshake?.socket.destroy()
+      handshake?.failed(error.message)
+    })
   }
 
   get pending(): number {
     return this.#handshakes.size
   }
 
+  /** Who comes from now on sees this one. Whether clients must show one, too, stays as it was. */
+  replace(shown: ShownCertificate): void {
+    this.#server.setSecureContext(contextOf(shown))
+  }
+
   /** Exactly one of the two is called, once, unless this is disposed first. */
   start(socket: Socket, secured: (transport: Socket) => void, failed: (detail: string) => void): void {
-    const id = peerOf(socket)
+    const id = endsOf(socket)
     const handshake = { socket, secured, failed }
     this.#handshakes.set(id, handshake)
     const lost = (detail: string): void => {
@@ -57,13 +72,17 @@ export class TlsUpgrade {
   }
 
   #take(transport: Socket): Handshake | undefined {
-    const id = peerOf(transport)
+    const id = endsOf(transport)
     const handshake = this.#handshakes.get(id)
     this.#handshakes.delete(id)
     return handshake
   }
 }
 
-function peerOf(socket: Socket): string {
-  return `${socket.remoteAddress}|${socket.remotePort}`
+function contextOf({ key, cert, ca }: ShownCertificate) {
+  return { key, cert, minVersion: 'TLSv1.2' as const, ...(ca === undefined ? {} : { ca }) }
+}
+
+function endsOf(socket: Socket): string {
+  return `${socket.remoteAddress}|${socket.remotePort}|${socket.localAddress}|${socket.localPort}`
 }

@@ -1,0 +1,58 @@
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { AppError, messageOf } from '../errors.ts'
+
+/** A certificate with what may stand behind it (its chain), and its key; both as PEM. */
+export interface CertificatePair {
+  cert: string
+  key: string
+}
+
+export interface PairFiles {
+  cert: string
+  key: string
+}
+
+/** Reads both files, and says which is wrong and why before anything is served with them. */
+export function readPair(files: PairFiles): CertificatePair {
+  const cert = readPem('certificate', files.cert)
+  const key = readPem('key', files.key)
+  let leaf: X509Certificate
+  try {
+    leaf = new X509Certificate(cert)
+  } catch (error) {
+    throw unusable(`${files.cert} holds no certificate in PEM`, error)
+  }
+  if (!leaf.checkPrivateKey(privateKey(key, files.key))) {
+    throw unusable(`the key in ${files.key} is not that of the certificate in ${files.cert}`)
+  }
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw unusable(`${files.cert} and ${files.key} cannot be used (${messageOf(error)})`, error)
+  }
+  return { cert, key }
+}
+
+function privateKey(pem: string, file: string): KeyObject {
+  if (pem.includes('ENCRYPTED')) throw unusable(`the key in ${file} has a password; give one that has none`)
+  try {
+    return createPrivateKey(pem)
+  } catch (error) {
+    // What OpenSSL says about it may quote it.
+    throw unusable(`${file} holds no private key in PEM`, error)
+  }
+}
+
+function readPem(what: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw unusable(`the ${what} cannot be read (${messageOf(error)})`, error)
+  }
+}
+
+function unusable(why: string, cause?: unknown): AppError {
+  return new AppError('usage', `TLS: ${why}.`, { cause })
+}

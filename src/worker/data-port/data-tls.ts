@@ -1,0 +1,80 @@
+import { createPublicKey } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { isLoopback, type Address } from '../../platform/address.ts'
+import { fingerprintOf, makeCertificate } from '../../platform/tls/certificate.ts'
+import type { CertificatePair } from '../../platform/tls/certificate-pair.ts'
+import { derivedKey } from '../../platform/tls/derived-key.ts'
+import { TlsUpgrade } from '../../platform/tls/tls-upgrade.ts'
+import { KeptKey } from '../kept-key.ts'
+
+export type DataTlsMode = 'on' | 'off' | 'auto'
+
+const HANDSHAKE_MS = 10_000
+
+/** Whether the data port of a worker is encrypted: beyond this machine, unless somebody has said otherwise. */
+export function isDataTlsWanted(mode: DataTlsMode, listen: Address, advertise: Address | undefined): boolean {
+  if (mode !== 'auto') return mode === 'on'
+  return !isLoopback(listen.host) || (advertise !== undefined && !isLoopback(advertise.host))
+}
+
+/**
+ * TLS of the data port, both ways: gateways know this node by its certificate, and it knows them by the cluster's CA. Which
+ * that is, the cluster says with the credentials; until it has, and with a frontend that knows of none, the port is plain.
+ */
+export class DataTls {
+  readonly fingerprint: string
+  readonly #pair: CertificatePair
+  readonly #isStrict: boolean
+  readonly #ca: KeptKey
+  #upgrade: TlsUpgrade | undefined
+
+  /** `file` keeps the CA over restarts, as the data key is. */
+  constructor(seed: string, mode: DataTlsMode, file: string) {
+    this.#pair = nodeCertificate(seed)
+    this.fingerprint = fingerprintOf(this.#pair.cert)
+    this.#isStrict = mode === 'on'
+    this.#ca = new KeptKey(file)
+    if (this.#ca.key !== undefined) this.#open(this.#ca.key)
+  }
+
+  get upgrade(): TlsUpgrade | undefined {
+    return this.#upgrade
+  }
+
+  /** Who is on this machine may ask how the worker is, without a certificate; nothing of that leaves it. */
+  mayBePlain(socket: Socket): boolean {
+    return !this.#isStrict && isLoopback(socket.remoteAddress ?? '')
+  }
+
+  /** What came with the credentials. False when it has to be encrypted and cannot be. */
+  use(ca: string | null | undefined): boolean {
+    if (!ca) return !this.#isStrict
+    if (ca.trim() === this.#ca.key) return true
+    this.#ca.keep(ca.trim())
+    this.#open(ca.trim())
+    return true
+  }
+
+  forget(): void {
+    this.#ca.forget()
+  }
+
+  #open(ca: string): void {
+    this.#upgrade = new TlsUpgrade({ ...this.#pair, ca }, HANDSHAKE_MS)
+  }
+}
+
+/** It follows from the node's key: the same after a restart, and another when the node has another key. */
+function nodeCertificate(seed: string): CertificatePair {
+  const key = derivedKey(seed, 'data port')
+  const name = 'flotilla node'
+  const facts = {
+    name,
+    publicKey: createPublicKey(key),
+    use: 'server' as const,
+    notBeforeMs: Date.UTC(2025, 0, 1),
+    notAfterMs: Date.UTC(9999, 11, 31),
+    serial: Buffer.of(1),
+  }
+  return { cert: makeCertificate(facts, { name, key }), key: key.export({ type: 'pkcs8', format: 'pem' }) as string }
+}
