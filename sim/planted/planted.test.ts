@@ -10,13 +10,16 @@ const TIMEOUT_MS = 240_000
 
 describe.each(plantedBugs)('$name', (bug) => {
   const { caughtBy, withinSeeds, scene } = bug
-  const name = `is caught by the check of ${caughtBy} within ${withinSeeds} seeds, and the same run is fine without it`
-  test(name, { timeout: TIMEOUT_MS }, async () => {
-    const { isCaught, seeds, others } = await hunt(bug, { first: FIRST_SEED, most: withinSeeds }, simulate)
-    expect({ isCaught, others }).toMatchObject({ isCaught: true })
-    const { violation } = await simulate({ ...scene, seed: FIRST_SEED + seeds - 1 })
-    expect(violation).toBeUndefined()
-  })
+  test(
+    `is caught by the check of ${caughtBy} within ${withinSeeds} seeds, and the same run is fine without it`,
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const { isCaught, seeds, others } = await hunt(bug, { first: FIRST_SEED, most: withinSeeds }, simulate)
+      expect({ isCaught, others }).toMatchObject({ isCaught: true })
+      const { violation } = await simulate({ ...scene, seed: FIRST_SEED + seeds - 1 })
+      expect(violation).toBeUndefined()
+    },
+  )
 })
 
 test('a name that there is not is refused', async () => {

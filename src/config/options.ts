@@ -2,13 +2,13 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { logLevels } from '../platform/log.ts'
+import { machineOptions } from './machine-options.ts'
+import type { Env, Option } from './option.ts'
 import {
   address,
   boolean,
-  budget,
   fingerprints,
   integer,
-  labels,
   located,
   oneOf,
   portRange,
@@ -18,27 +18,6 @@ import {
   url,
   urls,
 } from './option-types.ts'
-
-export interface Option<T> {
-  type: z.ZodType<T>
-  /** What stands for the value in help texts. */
-  value: string
-  help: string
-  /** The default as a user would write it, or `undefined` for none. Computed, because some look at the machine. */
-  default: (env: Env) => string | undefined
-  /** Commands whose default is another. */
-  defaultIn?: Readonly<Record<string, string>>
-  /** The flag alone, without a value, means true. */
-  switch?: true
-  /** Never shown back: the value may hold a password. */
-  secret?: true
-  /** A variable of LocalAI's that means the same, for those who come from there. */
-  alias?: string
-  /** Keeps the place it comes from: what is wrong with it is only found out later, and must be told with it. */
-  located?: true
-}
-
-export type Env = Readonly<Record<string, string | undefined>>
 
 /**
  * Every option there is, declared once. The name gives the rest: `bus_listen` is `--bus-listen` on the command line,
@@ -245,112 +224,7 @@ export const options = {
   },
   token_file: { type: text, value: 'path', help: 'File that holds the join token', default: () => undefined },
   node_name: { type: text, value: 'name', help: 'Name of this machine in the cluster', default: () => hostname() },
-  max_replicas_per_model: {
-    type: integer(1, 1000),
-    value: 'n',
-    help: 'Slots: how many replicas of one model this machine may run',
-    default: () => '1',
-    defaultIn: { up: '2' },
-  },
-  first_model: {
-    type: oneOf(['skipper', 'sim', 'none']),
-    value: 'skipper|sim|none',
-    help: 'What a cluster with nothing in it begins with: a very small language model that knows Flotilla, a simulated one, or nothing',
-    default: () => 'skipper',
-  },
-  node_type: {
-    type: oneOf(['backend', 'agent']),
-    value: 'type',
-    help: 'backend runs replicas; agent takes part without running any',
-    default: () => 'backend',
-  },
-  node_labels: {
-    type: labels,
-    value: 'k=v,k=v',
-    help: 'Labels of this machine, for rules to select',
-    default: () => '',
-  },
-  vram_budget: {
-    type: budget,
-    value: 'size',
-    help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
-    default: () => undefined,
-  },
-  data_tls: {
-    type: oneOf(['auto', 'on', 'off']),
-    value: 'auto|on|off',
-    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
-    default: () => 'auto',
-  },
-  health_listen: {
-    type: address,
-    value: 'host:port',
-    help: 'Further listener for /healthz and /readyz of the worker, without a key; its data port answers them to this machine only',
-    default: () => undefined,
-  },
-  restart_engines: {
-    type: boolean,
-    value: 'true|false',
-    help: 'Begin with a clean slate: stop the engines that a worker that died left behind instead of taking them over',
-    default: () => 'false',
-    switch: true,
-  },
-  keep_engines: {
-    type: boolean,
-    value: 'true|false',
-    help: 'When the worker is stopped, leave its engines running for the next one to take over within a minute: for updates',
-    default: () => 'false',
-    switch: true,
-  },
-  drain_s: {
-    type: integer(0, 86_400),
-    value: 's',
-    help: 'How long running requests may take to finish when what serves them is stopped',
-    default: () => '120',
-  },
-  engine_profiles: {
-    type: text,
-    value: 'folder',
-    help: 'Folder with engine profiles of your own, as YAML; by default engine-profiles in the data folder',
-    default: () => undefined,
-  },
-  models_dir: {
-    type: text,
-    value: 'folder',
-    help: 'Serve a folder of GGUF files: each is a model named after its file and comes and goes with it. frontend: sources are there, too',
-    default: () => undefined,
-  },
-  models_quota: {
-    type: size,
-    value: 'size',
-    help: 'Disk that fetched model files may use here: above it those used longest ago are deleted; without it all',
-    default: () => undefined,
-  },
-  download_limit: {
-    type: size,
-    value: 'size',
-    help: 'How much to fetch per second at most, for all transfers together; without it as fast as it goes',
-    default: () => undefined,
-  },
-  shared_models: {
-    type: text,
-    value: 'folder',
-    help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
-    default: () => undefined,
-  },
-  hf_endpoint: {
-    type: url('http', 'https'),
-    value: 'url',
-    help: 'Where hf: sources are fetched from: Hugging Face, or a mirror of it',
-    default: () => 'https://huggingface.co',
-  },
-  hf_token: {
-    type: text,
-    value: 'token',
-    help: 'Token for hf: sources that need one; prefer FLOTILLA_HF_TOKEN',
-    default: () => undefined,
-    secret: true,
-  },
+  ...machineOptions,
   auto_approve: {
     type: boolean,
     value: 'true|false',
@@ -410,6 +284,7 @@ export const options = {
   },
 } as const satisfies Record<string, Option<unknown>>
 
+export type { Env, Option }
 export type Options = typeof options
 export type OptionName = keyof Options
 

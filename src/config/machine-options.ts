@@ -1,0 +1,112 @@
+import type { Option } from './option.ts'
+import { address, boolean, budget, integer, labels, oneOf, size, text, url } from './option-types.ts'
+
+/** What one machine brings to a cluster: its replicas, engines and files of models. */
+export const machineOptions = {
+  max_replicas_per_model: {
+    type: integer(1, 1000),
+    value: 'n',
+    help: 'Slots: how many replicas of one model this machine may run',
+    default: () => '1',
+    defaultIn: { up: '2' },
+  },
+  first_model: {
+    type: oneOf(['skipper', 'sim', 'none']),
+    value: 'skipper|sim|none',
+    help: 'What a cluster with nothing in it begins with: a very small language model that knows Flotilla, a simulated one, or nothing',
+    default: () => 'skipper',
+  },
+  node_type: {
+    type: oneOf(['backend', 'agent']),
+    value: 'type',
+    help: 'backend runs replicas; agent takes part without running any',
+    default: () => 'backend',
+  },
+  node_labels: {
+    type: labels,
+    value: 'k=v,k=v',
+    help: 'Labels of this machine, for rules to select',
+    default: () => '',
+  },
+  vram_budget: {
+    type: budget,
+    value: 'size',
+    help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
+    default: () => undefined,
+  },
+  data_tls: {
+    type: oneOf(['auto', 'on', 'off']),
+    value: 'auto|on|off',
+    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
+    default: () => 'auto',
+  },
+  health_listen: {
+    type: address,
+    value: 'host:port',
+    help: 'Further listener for /healthz and /readyz of the worker, without a key; its data port answers them to this machine only',
+    default: () => undefined,
+  },
+  restart_engines: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Begin with a clean slate: stop the engines that a worker that died left behind instead of taking them over',
+    default: () => 'false',
+    switch: true,
+  },
+  keep_engines: {
+    type: boolean,
+    value: 'true|false',
+    help: 'When the worker is stopped, leave its engines running for the next one to take over within a minute: for updates',
+    default: () => 'false',
+    switch: true,
+  },
+  drain_s: {
+    type: integer(0, 86_400),
+    value: 's',
+    help: 'How long running requests may take to finish when what serves them is stopped',
+    default: () => '120',
+  },
+  engine_profiles: {
+    type: text,
+    value: 'folder',
+    help: 'Folder with engine profiles of your own, as YAML; by default engine-profiles in the data folder',
+    default: () => undefined,
+  },
+  models_dir: {
+    type: text,
+    value: 'folder',
+    help: 'Serve a folder of GGUF files: each is a model named after its file and comes and goes with it. frontend: sources are there, too',
+    default: () => undefined,
+  },
+  models_quota: {
+    type: size,
+    value: 'size',
+    help: 'Disk that fetched model files may use here: above it those used longest ago are deleted; without it all',
+    default: () => undefined,
+  },
+  download_limit: {
+    type: size,
+    value: 'size',
+    help: 'How much to fetch per second at most, for all transfers together; without it as fast as it goes',
+    default: () => undefined,
+  },
+  shared_models: {
+    type: text,
+    value: 'folder',
+    help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
+    default: () => undefined,
+  },
+  hf_endpoint: {
+    type: url('http', 'https'),
+    value: 'url',
+    help: 'Where hf: sources are fetched from: Hugging Face, or a mirror of it',
+    default: () => 'https://huggingface.co',
+  },
+  hf_token: {
+    type: text,
+    value: 'token',
+    help: 'Token for hf: sources that need one; prefer FLOTILLA_HF_TOKEN',
+    default: () => undefined,
+    secret: true,
+  },
+} as const satisfies Record<string, Option<unknown>>

@@ -1,0 +1,22 @@
+import type { z } from 'zod'
+
+export interface Option<T> {
+  type: z.ZodType<T>
+  /** What stands for the value in help texts. */
+  value: string
+  help: string
+  /** The default as a user would write it, or `undefined` for none. Computed, because some look at the machine. */
+  default: (env: Env) => string | undefined
+  /** Commands whose default is another. */
+  defaultIn?: Readonly<Record<string, string>>
+  /** The flag alone, without a value, means true. */
+  switch?: true
+  /** Never shown back: the value may hold a password. */
+  secret?: true
+  /** A variable of LocalAI's that means the same, for those who come from there. */
+  alias?: string
+  /** Keeps the place it comes from: what is wrong with it is only found out later, and must be told with it. */
+  located?: true
+}
+
+export type Env = Readonly<Record<string, string | undefined>>
