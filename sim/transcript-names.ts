@@ -42,6 +42,7 @@ function inWords(line: string): string {
 function fieldText(key: string, value: unknown): string[] {
   if (value === null || value === false) return []
   if (typeof value === 'object' && Object.keys(value).length === 0) return []
-  const text = typeof value === 'string' ? value : JSON.stringify(value).replaceAll('"', '')
+  const text =
+    typeof value === 'string' ? value.replaceAll(/\s*\n\s*/g, '; ') : JSON.stringify(value).replaceAll('"', '')
   return [`${key.replaceAll('_', ' ')} ${text}`]
 }

@@ -14,7 +14,8 @@ const TEXT_COLUMN = '00:00:00.000 fault '.length
  */
 export function transcript(all: readonly string[], { message, atMs }: Violation, most: number): string[] {
   const named = nameIds(all)
-  const lines = withoutRepeats(all.map(named))
+  // The counts at the end are in the report.
+  const lines = withoutRepeats(all.filter((line) => !line.startsWith('end ', TIME_COLUMNS)).map(named))
   const names = namesIn(named(message))
   const chosen = choose(lines, names, most)
   const shown: string[] = []

@@ -4,14 +4,14 @@ import { hunt } from './hunt.ts'
 import { plantedBugs } from './planted.ts'
 
 /** Far from where the numbers were measured. */
-const FIRST_SEED = 777_001
+const FIRST_SEED = 500_001
 /** Two runs must not overlap in one process, so none may be given up halfway on a slow machine. */
 const TIMEOUT_MS = 240_000
 
 describe.each(plantedBugs)('$name', (bug) => {
-  const { caughtBy, withinSeeds, scene } = bug
+  const { withinSeeds, scene } = bug
   test(
-    `is caught by the check of ${caughtBy} within ${withinSeeds} seeds, and the same run is fine without it`,
+    'is caught by its check within its seeds, and the same run is fine without it',
     { timeout: TIMEOUT_MS },
     async () => {
       const { isCaught, seeds, others } = await hunt(bug, { first: FIRST_SEED, most: withinSeeds }, simulate)

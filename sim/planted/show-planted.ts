@@ -4,7 +4,7 @@ import type { PlantedBug } from './planted-bug.ts'
 import { plantedBugs } from './planted.ts'
 
 /** Hunts begin at these seeds, far from each other. The tests begin at another. */
-const STARTS = [1, 10_001, 20_001, 30_001, 40_001]
+const STARTS = [1, 10_001, 20_001, 30_001, 40_001, 50_001, 60_001]
 /** A hunt that has not caught it by then has failed. */
 const MOST_SEEDS = 100
 
