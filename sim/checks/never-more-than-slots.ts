@@ -1,7 +1,10 @@
 import type { Cluster } from '../cluster.ts'
 import type { Check } from './check.ts'
 
-/** Invariant 1: never more replicas of a model on a node than its slots, never two with one index. */
+/**
+ * Invariant 1: never more replicas of a model on a node than its slots, never two with one index. What has failed runs no
+ * more: its row is there for its wait, also when the slots have become fewer since.
+ */
 export function neverMoreThanSlots({ store }: Cluster): Check {
   const { mirror } = store
   return {
@@ -10,7 +13,7 @@ export function neverMoreThanSlots({ store }: Cluster): Check {
       for (const { id, nodeId, modelName, index } of inserted) {
         const node = mirror.nodes.get(nodeId)
         if (!node) return `${id} of ${modelName} was placed on ${nodeId}, which is no node`
-        const rows = mirror.replicasOf(nodeId).filter((row) => row.modelName === modelName)
+        const rows = mirror.replicasOf(nodeId).filter((row) => row.modelName === modelName && row.state !== 'failed')
         if (rows.length > node.slots) {
           return `${node.name} has ${rows.length} replicas of ${modelName} and ${node.slots} slots`
         }

@@ -34,12 +34,6 @@ export const machineOptions = {
     help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
     default: () => undefined,
   },
-  data_tls: {
-    type: oneOf(['auto', 'on', 'off']),
-    value: 'auto|on|off',
-    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
-    default: () => 'auto',
-  },
   health_listen: {
     type: address,
     value: 'host:port',

@@ -7,7 +7,6 @@ import type { Env, Option } from './option.ts'
 import {
   address,
   boolean,
-  fingerprints,
   integer,
   located,
   oneOf,
@@ -18,6 +17,7 @@ import {
   url,
   urls,
 } from './option-types.ts'
+import { tlsOptions } from './tls-options.ts'
 
 /**
  * Every option there is, declared once. The name gives the rest: `bus_listen` is `--bus-listen` on the command line,
@@ -36,31 +36,7 @@ export const options = {
     help: 'Listener for the API, the dashboard and inference',
     default: () => '127.0.0.1:8080',
   },
-  tls: {
-    type: oneOf(['off', 'self-signed']),
-    value: 'off|self-signed',
-    help: 'Encrypt the listener with a certificate that is made here; its fingerprint is printed, for clients to know it by',
-    default: () => 'off',
-  },
-  tls_cert: {
-    type: text,
-    value: 'path',
-    help: 'Encrypt the listener with this certificate (PEM, with its chain); read again when the file changes',
-    default: () => undefined,
-  },
-  tls_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
-  ca: {
-    type: text,
-    value: 'path',
-    help: "Certificates (PEM) of the CAs that vouch for https frontends; without it the system's",
-    default: () => undefined,
-  },
-  fingerprint: {
-    type: fingerprints,
-    value: 'sha256:…',
-    help: 'Certificate by which to know an https frontend, as it prints it; nothing else counts then',
-    default: () => undefined,
-  },
+  ...tlsOptions,
   max_body: {
     type: size,
     value: 'size',
@@ -176,25 +152,6 @@ export const options = {
     help: 'NATS server to use as the bus; without it an embedded one',
     default: () => undefined,
     secret: true,
-  },
-  nats_ca: {
-    type: text,
-    value: 'path',
-    help: 'Certificates (PEM) of the CAs that vouch for the NATS server (tls://); nodes are told. Without it those that Node knows',
-    default: () => undefined,
-  },
-  nats_cert: {
-    type: text,
-    value: 'path',
-    help: 'Certificate (PEM) to show to the NATS server',
-    default: () => undefined,
-  },
-  nats_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
-  bus_tls: {
-    type: oneOf(['auto', 'on', 'off']),
-    value: 'auto|on|off',
-    help: "Encrypt the embedded bus, with a certificate of the cluster's own; auto: when it listens beyond this machine",
-    default: () => 'auto',
   },
   nats_account_seed_file: {
     type: text,

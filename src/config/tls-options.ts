@@ -1,0 +1,55 @@
+import { fingerprints, oneOf, text } from './option-types.ts'
+
+/** What is encrypted, with what, and who is known by what. */
+export const tlsOptions = {
+  tls: {
+    type: oneOf(['off', 'self-signed']),
+    value: 'off|self-signed',
+    help: 'Encrypt the listener with a certificate that is made here; its fingerprint is printed, for clients to know it by',
+    default: () => 'off',
+  },
+  tls_cert: {
+    type: text,
+    value: 'path',
+    help: 'Encrypt the listener with this certificate (PEM, with its chain); read again when the file changes',
+    default: () => undefined,
+  },
+  tls_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
+  ca: {
+    type: text,
+    value: 'path',
+    help: "Certificates (PEM) of the CAs that vouch for https frontends; without it the system's",
+    default: () => undefined,
+  },
+  fingerprint: {
+    type: fingerprints,
+    value: 'sha256:…',
+    help: 'Certificate by which to know an https frontend, as it prints it; nothing else counts then',
+    default: () => undefined,
+  },
+  data_tls: {
+    type: oneOf(['auto', 'on', 'off']),
+    value: 'auto|on|off',
+    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
+    default: () => 'auto',
+  },
+  nats_ca: {
+    type: text,
+    value: 'path',
+    help: 'Certificates (PEM) of the CAs that vouch for the NATS server (tls://); nodes are told. Without it those that Node knows',
+    default: () => undefined,
+  },
+  nats_cert: {
+    type: text,
+    value: 'path',
+    help: 'Certificate (PEM) to show to the NATS server',
+    default: () => undefined,
+  },
+  nats_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
+  bus_tls: {
+    type: oneOf(['auto', 'on', 'off']),
+    value: 'auto|on|off',
+    help: "Encrypt the embedded bus, with a certificate of the cluster's own; auto: when it listens beyond this machine",
+    default: () => 'auto',
+  },
+} as const
