@@ -322,6 +322,7 @@ describe('an unknown id, label, token, key or name is not found', () => {
 })
 
 const bodies: Partial<Record<AdminRouteName, object>> = {
+  rotateKey: {},
   putLabels: {},
   patchLabels: {},
   setSlots: { value: 1 },

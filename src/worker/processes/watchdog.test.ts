@@ -98,7 +98,9 @@ test('a watchdog that dies is replaced', async () => {
 test('a watchdog explains itself to ps', async () => {
   const folder = enginesFolder()
   const watchdog = startWatchdog({ folder, graceMs: 0, clock: systemClock })
-  expect(readFileSync(`/proc/${watchdog.pid}/cmdline`, 'utf8')).toContain('watchdog of a Flotilla worker')
+  // For a moment after its start it is still this process, by another number.
+  const line = () => readFileSync(`/proc/${watchdog.pid}/cmdline`, 'utf8')
+  await until(() => line().includes('watchdog of a Flotilla worker'))
   await watchdog.done()
   expect(readdirSync(folder)).toEqual(['owner'])
 })
