@@ -24,8 +24,9 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    // More than half of the time goes by in waiting for processes: with two at a time two cores would be idle as often.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Most of the time goes by in waiting for processes: on two cores one at a time would leave one of them idle. Three at a
+    // time take a minute less, and make processes start so slowly that tests about timing fail now and then.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
     setupFiles: 'src/testing/properties-setup.ts',
     testTimeout: 30_000,

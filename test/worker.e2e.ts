@@ -22,7 +22,8 @@ const WITH_GPU = { FLOTILLA_FAKE_DEVICES: '[{"name":"GPU","total_vram":257698037
 const withFile = `test -s {{model_path}} && exec ${process.execPath} ${SIM} --port {{port}} --model {{model}} --ttft-ms=0 --tokens-per-s=0`
 
 async function oneWorker(args: string[] = [], env: Record<string, string> = {}) {
-  const cluster = await Cluster.start('--auto-approve')
+  // A worker that is started again on a busy machine must not be taken for dead meanwhile.
+  const cluster = await Cluster.start('--auto-approve', '--offline-after-ms', '15000')
   const worker = cluster.worker('a', { args, env })
   await cluster.isHealthy('a')
   return { cluster, worker, nodeId: (await cluster.node('a'))!.id }
