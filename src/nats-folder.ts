@@ -48,8 +48,9 @@ export function readKept({ path }: NatsFolder): KeptOperator {
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     // What is in it is a secret, so nothing of it is repeated.
-    const why = missing ? 'There is none' : 'It cannot be read, or is not as flotilla nats setup wrote it'
-    const text = `No operator of NATS in ${file}: ${why}. Name the folder that flotilla nats setup has written.`
+    const text = missing
+      ? `There is no ${file}. Name the folder that flotilla nats setup has written; it writes ./nats without one.`
+      : `${file} cannot be read, or is not as flotilla nats setup wrote it.`
     throw new AppError('usage', text, { cause: error })
   }
 }

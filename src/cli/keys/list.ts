@@ -24,7 +24,7 @@ export function renderKeys(keys: readonly KeyView[], view: View): string[] {
       plain(key.name),
       { text: key.state, look: stateLooks[key.state] },
       key.scopes.includes('admin') ? 'admin' : key.scopes.join(', '),
-      key.models === null ? 'all' : few(key.models.map(plain)),
+      modelsOf(key),
       expiry(key, view),
       key.id,
     ]),
@@ -35,4 +35,10 @@ export function renderKeys(keys: readonly KeyView[], view: View): string[] {
 function expiry({ expires_at: at }: KeyView, { nowMs }: View): string {
   if (at === null) return 'never'
   return at > nowMs ? `in ${span(at - nowMs)}` : `${span(nowMs - at)} ago`
+}
+
+/** A key that may not ask any has none. */
+function modelsOf({ scopes, models }: KeyView): string {
+  if (scopes.every((scope) => scope === 'read')) return '-'
+  return models === null ? 'all' : few(models.map(plain))
 }

@@ -65,8 +65,8 @@ function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
       <td>
         <Pill tone={key.state === 'active' ? 'ok' : 'idle'}>{key.state}</Pill>
       </td>
-      <td>{key.scopes.includes('admin') ? 'everything' : 'ask models'}</td>
-      <td>{key.models === null ? 'all' : key.models.join(', ')}</td>
+      <td>{useOf(key)}</td>
+      <td>{modelsOf(key)}</td>
       <td>
         <Ago at={key.created_at} />
       </td>
@@ -87,4 +87,16 @@ function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
       </td>
     </tr>
   )
+}
+
+function useOf({ scopes }: KeyView): string {
+  if (scopes.includes('admin')) return 'everything'
+  const uses = scopes.map((scope) => (scope === 'read' ? 'look at everything' : 'ask models'))
+  return uses.join(', ')
+}
+
+/** A key that may not ask any has none. */
+function modelsOf({ scopes, models }: KeyView): string {
+  if (scopes.every((scope) => scope === 'read')) return ''
+  return models === null ? 'all' : models.join(', ')
 }
