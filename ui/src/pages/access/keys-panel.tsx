@@ -3,16 +3,14 @@ import { useState, type ReactNode } from 'react'
 import type { KeyView } from '../../../../src/api/admin/schemas.ts'
 import { useAnswer } from '../../api/use-answer.ts'
 import { ActionsHead } from '../../parts/actions-head.tsx'
-import { Ago } from '../../parts/ago.tsx'
 import { Button } from '../../parts/button.tsx'
-import { exactText } from '../../format/time.ts'
 import { Empty, Failure } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import { Spinner } from '../../parts/spinner.tsx'
 import table from '../../parts/table.module.css'
+import { CredentialEnd } from './credential-end.tsx'
 import { KeyDialog } from './key-dialog.tsx'
-import { RevokeButton } from './revoke-button.tsx'
 
 /** The API keys: who may ask what. */
 export function KeysPanel(): ReactNode {
@@ -67,24 +65,12 @@ function KeyRow({ apiKey: key }: { apiKey: KeyView }): ReactNode {
       </td>
       <td>{useOf(key)}</td>
       <td>{modelsOf(key)}</td>
-      <td>
-        <Ago at={key.created_at} />
-      </td>
-      <td>{key.expires_at === null ? 'never' : exactText(key.expires_at)}</td>
-      <td>
-        <Ago at={key.last_used_at} />
-      </td>
-      <td className={table['actions']}>
-        {key.state === 'active' && (
-          <RevokeButton
-            by="revokeKey"
-            listed="listKeys"
-            id={key.id}
-            name={key.name}
-            follows="Whoever uses it is refused from now on. This cannot be undone."
-          />
-        )}
-      </td>
+      <CredentialEnd
+        of={key}
+        by="revokeKey"
+        listed="listKeys"
+        follows="Whoever uses it is refused from now on. This cannot be undone."
+      />
     </tr>
   )
 }

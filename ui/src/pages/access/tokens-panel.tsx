@@ -2,17 +2,15 @@ import { Ticket } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import type { TokenView } from '../../../../src/api/admin/schemas.ts'
 import { useAnswer } from '../../api/use-answer.ts'
-import { exactText } from '../../format/time.ts'
 import { ActionsHead } from '../../parts/actions-head.tsx'
-import { Ago } from '../../parts/ago.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Failure } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import { Spinner } from '../../parts/spinner.tsx'
 import table from '../../parts/table.module.css'
+import { CredentialEnd } from './credential-end.tsx'
 import { TokenDialog } from './token-dialog.tsx'
-import { RevokeButton } from './revoke-button.tsx'
 
 /** The join tokens: with which machines become nodes. */
 export function TokensPanel(): ReactNode {
@@ -59,24 +57,12 @@ function TokenRow({ token }: { token: TokenView }): ReactNode {
         <Pill tone={token.state === 'active' ? 'ok' : 'idle'}>{token.state}</Pill>
       </td>
       <td className="figures">{token.max_uses === null ? token.uses : `${token.uses} of ${token.max_uses}`}</td>
-      <td>
-        <Ago at={token.created_at} />
-      </td>
-      <td>{token.expires_at === null ? 'never' : exactText(token.expires_at)}</td>
-      <td>
-        <Ago at={token.last_used_at} />
-      </td>
-      <td className={table['actions']}>
-        {token.state === 'active' && (
-          <RevokeButton
-            by="revokeToken"
-            listed="listTokens"
-            id={token.id}
-            name={token.name}
-            follows="No machine can join with it any more. Nodes that have joined stay."
-          />
-        )}
-      </td>
+      <CredentialEnd
+        of={token}
+        by="revokeToken"
+        listed="listTokens"
+        follows="No machine can join with it any more. Nodes that have joined stay."
+      />
     </tr>
   )
 }
