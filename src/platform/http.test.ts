@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../testing/http.ts'
+import { until } from '../testing/until.ts'
 import { AppError } from './errors.ts'
 import { sendHealth } from './health.ts'
 import { parseJson, readBody, sendJson, startHttpServer } from './http.ts'
@@ -87,14 +87,24 @@ describe('the server', () => {
     })
     const response = await fetch(`http://127.0.0.1:${server.address.port}`)
     const disposed = server.dispose(10_000)
-    const socket = connect(server.address.port, '127.0.0.1')
-    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException]
-    expect(error.code).toBe('ECONNREFUSED')
+    // What comes in the very moment is still taken in.
+    await until(() => isRefused(server.address.port))
     finish()
     expect(await response.text()).toBe('first last')
     await disposed
   })
 })
+
+function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  return new Promise((resolve) => {
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+  })
+}
 
 describe('health', () => {
   test('healthz answers while the process runs; readyz names the part that is not ready', async () => {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import type { Address } from './address.ts'
@@ -43,6 +43,10 @@ export interface HttpServerOptions extends ListenOptions {
 
 const PROBE_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
+/** Who has just come when we close may still say what he wants: his request is on its way. Browsers come and say nothing. */
+const FIRST_WORD_MS = 250
+/** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
+const MOST_TURNS = 100
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { listen, handler, onUpgrade, log } = options
@@ -148,20 +152,40 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     address: { host: listen.host, port },
     async dispose(graceMs) {
       closing = true
+      await acceptWaiting(server)
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       wire?.close()
-      secured?.dispose()
+      const endSilent = (): void => {
+        wire?.endSilent()
+        secured?.dispose()
+      }
+      const silent = setTimeout(endSilent, Math.min(graceMs, FIRST_WORD_MS))
       const cut = setTimeout(() => {
         wire?.destroy()
         for (const socket of connections.keys()) socket.destroy()
       }, graceMs)
       await closed
+      clearTimeout(silent)
       clearTimeout(cut)
+      endSilent()
       wire?.destroy()
       bodies.dispose()
     },
   }
+}
+
+/** The system resets connections that it has made for us and we have not taken when the listener closes. */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0
+  const onConnection = (): void => void (quietTurns = 0)
+  server.on('connection', onConnection)
+  // The first turn may end before the system has been asked.
+  for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
+    quietTurns += 1
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  server.off('connection', onConnection)
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {

@@ -167,8 +167,36 @@ describe('at the end', () => {
     return { server, waiting, busy: await rawClient(url), idle: await rawClient(url) }
   }
 
+  test('who has just come may say what he wants, and is told that nothing follows', async () => {
+    const { server, waiting, idle: newcomer } = await aServer()
+    const disposed = server.dispose(60_000)
+    newcomer.send(PLAIN)
+    await until(() => waiting.length === 1)
+    waiting[0]!.end('<done>')
+    expect(await newcomer.closes()).toMatch(/connection: close[\s\S]*<done>/i)
+    await disposed
+  })
+
+  test('a connection that the system has made and nobody has taken yet is not reset', async () => {
+    const { server, waiting } = await aServer()
+    const connecting = rawClient(`http://127.0.0.1:${server.address.port}`)
+    // Now the system has been asked for it, and our loop has not come round to take it.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    const disposed = server.dispose(60_000)
+    const client = await connecting
+    client.send(PLAIN)
+    await until(() => waiting.length === 1)
+    waiting[0]!.end('<done>')
+    expect(await client.closes()).toContain('<done>')
+    await disposed
+  })
+
   test('idle connections are closed at once, running requests finish and are told that nothing follows', async () => {
     const { server, waiting, busy, idle } = await aServer()
+    idle.send(PLAIN)
+    await until(() => waiting.length === 1)
+    waiting.pop()!.end('<before>')
+    await idle.reads('<before>')
     busy.send(PLAIN)
     await until(() => waiting.length === 1)
     const disposed = server.dispose(60_000)
