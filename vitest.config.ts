@@ -29,8 +29,8 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
     setupFiles: 'src/testing/properties-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,
@@ -51,7 +51,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/**/*.e2e.ts'],
           globalSetup: ['src/testing/postgres-setup.ts', 'src/testing/compile-cache-setup.ts'],
-          testTimeout: 60_000,
+          testTimeout: 180_000,
         },
       },
     ],

@@ -34,7 +34,7 @@ function on(machine: string, wire: string, args: string[], env: Record<string, s
 
 test.runIf(canMakeMachines)(
   'on the wire between machines nobody sees a prompt, an answer, a key or a token',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const wire = tempFolder()
     const data = Object.fromEntries([FRONTEND, WORKER, GATEWAY, CLIENT].map((machine) => [machine, tempFolder()]))

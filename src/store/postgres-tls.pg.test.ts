@@ -39,7 +39,7 @@ async function asked(query: string): Promise<unknown> {
   return session.query('select 1').finally(() => session.destroy())
 }
 
-test('the modes of a database URL mean what they mean elsewhere', { timeout: 60_000 }, async () => {
+test('the modes of a database URL mean what they mean elsewhere', { timeout: 180_000 }, async () => {
   const known = aFile(aCertificatePair().cert)
   const stranger = aFile(makeSelfSigned(['127.0.0.1'], Date.now()).cert)
   expect(await isEncrypted('?sslmode=require')).toBe(true)

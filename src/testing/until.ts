@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** Waits for something to become true, looking often; fails after 20 s instead of hanging. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
+/** Waits for something to become true, looking often; fails after a minute instead of hanging: busy machines take their time. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
   const giveUpMs = Date.now() + limitMs
   while (!(await condition())) {
     if (Date.now() > giveUpMs) throw new Error(`did not become true within ${limitMs} ms: ${condition.toString()}`)

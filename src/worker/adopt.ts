@@ -49,7 +49,8 @@ async function takeOver(
   deps.ports.hold(entry.port, key)
   const release = await holdFiles(entry, deps)
   deps.log.info({ replica: key, pid: identity.pid }, 'engine taken over')
-  return running(entry, engine, lines, deps, release)
+  const launched = running(entry, engine, lines, deps, release)
+  return { ...launched, awaited: { ...launched.awaited, isTakenOver: true } }
 }
 
 async function endOne(

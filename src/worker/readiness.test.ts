@@ -45,6 +45,17 @@ describe('the limit of a start', () => {
     expect(silenceLimitMs(awaited)).toBe(60_000 + 70 * 20_000)
   })
 
+  test('is short for one that was taken over: its word that it is ready may have died with the worker', async () => {
+    const { clock, result } = waiting({ isTakenOver: true })
+    await clock.advance(11_000)
+    expect(result.is).toEqual({ ready: false, why: 'The engine did not become ready: no sign of progress for 10 s.' })
+    const { awaited } = anEngine({
+      isTakenOver: true,
+      profile: { ready: { http: '/' }, ready_within_s: 60, listens: 'itself' },
+    })
+    expect(silenceLimitMs(awaited)).toBe(60_000)
+  })
+
   test.each([
     ['a line in the log', (engine: ReturnType<typeof anEngine>['engine']) => (engine.lines += 1)],
     ['memory that grows', (engine: ReturnType<typeof anEngine>['engine']) => (engine.memoryBytes += 10 * 1024 * 1024)],

@@ -6,6 +6,8 @@ export interface Awaited {
   profile: Pick<EngineProfile, 'ready' | 'ready_within_s' | 'listens'>
   port: number
   modelBytes: number
+  /** An earlier worker started it, and may have died with the line in its hands that says that it is ready. */
+  isTakenOver?: boolean
   /** How much the engine has printed so far, and whether the line was among it that its profile waits for. */
   lines: { count: () => number; isReadyPrinted: () => boolean }
   /** Memory the engine holds now; undefined where that cannot be measured. */
@@ -25,6 +27,8 @@ const MS_PER_GIB = 20_000
 const GIB = 1024 ** 3
 /** Signs of life extend the wait, but not for ever: an engine that only ever says "please wait" has failed as well. */
 const MOST_EXTENSIONS = 20
+/** One that loads gives signs of it; one that was ready before never will again, and is better started anew. */
+const DOUBT_MS = 10_000
 const PROGRESS_CHECK_MS = 1000
 const GROWTH_BYTES = 1024 * 1024
 
@@ -56,8 +60,13 @@ export async function waitUntilReady(
   return undefined
 }
 
-export function silenceLimitMs({ profile, modelBytes }: Pick<Awaited, 'profile' | 'modelBytes'>): number {
-  return profile.ready_within_s * 1000 + Math.ceil((modelBytes / GIB) * MS_PER_GIB)
+export function silenceLimitMs({
+  profile,
+  modelBytes,
+  isTakenOver = false,
+}: Pick<Awaited, 'profile' | 'modelBytes' | 'isTakenOver'>): number {
+  const limitMs = profile.ready_within_s * 1000 + Math.ceil((modelBytes / GIB) * MS_PER_GIB)
+  return isTakenOver && 'log' in profile.ready ? Math.min(limitMs, DOUBT_MS) : limitMs
 }
 
 class SignsOfProgress {

@@ -63,22 +63,27 @@ describe('a worker that was killed and comes back', () => {
     expect(enginesBelow(folder)).toHaveLength(1)
   })
 
-  test('killed at any moment of a start, it leaves nothing that the next one does not know', async () => {
-    for (let waitMs = 0; waitMs < 60; waitMs += 12) {
-      const folder = tempFolder()
-      const specs = [0, 1, 2].map((index) => aStart({ replica_index: index }))
-      const before = await aWorkerProcess(folder, specs)
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
-      await before.kill()
-      const worker = await aWorker({ folder })
-      const states = () => Object.values(worker.states())
-      // One that had not been told to go on ends by itself, perhaps only after it was taken over: that start has failed.
-      await until(() => states().every((state) => state === 'ready' || state === 'failed'))
-      await until(() => enginesBelow(folder).length === states().filter((state) => state === 'ready').length)
-      await worker.end()
-      expect(enginesBelow(folder)).toEqual([])
-    }
-  })
+  test(
+    'killed at any moment of a start, it leaves nothing that the next one does not know',
+    { timeout: 300_000 },
+    async () => {
+      for (let waitMs = 0; waitMs < 60; waitMs += 12) {
+        const folder = tempFolder()
+        const specs = [0, 1, 2].map((index) => aStart({ replica_index: index }))
+        const before = await aWorkerProcess(folder, specs)
+        await new Promise((resolve) => setTimeout(resolve, waitMs))
+        await before.kill()
+        const worker = await aWorker({ folder })
+        const states = () => Object.values(worker.states())
+        // One that had not been told to go on ends by itself, perhaps only after it was taken over: that start has failed.
+        // So has one whose word that it is ready died with the worker: nobody will hear it again.
+        await until(() => states().every((state) => state === 'ready' || state === 'failed'), 60_000)
+        await until(() => enginesBelow(folder).length === states().filter((state) => state === 'ready').length)
+        await worker.end()
+        expect(enginesBelow(folder)).toEqual([])
+      }
+    },
+  )
 
   test('has the lines that were printed while nobody was there', async () => {
     const folder = tempFolder()

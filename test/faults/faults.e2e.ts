@@ -44,7 +44,7 @@ test.each([
     names: ['restart all frontends', 'restart all gateways', 'restart all workers, engines kept'],
     holdMs: 0,
   },
-])('$title', { timeout: 90_000 }, async ({ names, holdMs }) => {
+])('$title', { timeout: 240_000 }, async ({ names, holdMs }) => {
   const { cluster, load } = await stage.ready()
   const faults = names.map((name): Fault => ({ ...named(name), holdMs }))
   const outcomes = await runFaults(faults, cluster, load, { looksForLeaks: holdMs === 0 })
