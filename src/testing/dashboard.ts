@@ -9,7 +9,7 @@ import type { Flotilla } from './flotilla.ts'
 import { until } from './until.ts'
 
 /** For what a page shows by itself; processes are started and noticed meanwhile. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 export async function startBrowser(): Promise<Browser> {
   const browser = await chromium.launch({

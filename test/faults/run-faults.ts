@@ -19,9 +19,9 @@ export interface Outcome {
   leftOut?: string
 }
 
-const CONVERGE_WITHIN_MS = 30_000
+const CONVERGE_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50
-const LEAKS_WITHIN_MS = 10_000
+const LEAKS_WITHIN_MS = 30_000
 const MOST_TOLD = 5
 
 /**

@@ -8,9 +8,9 @@ const TEXT = 'Hello'
 const prompt = `<|user|>\n${TEXT}\n<|assistant|>\n`
 const TOKENS = [...writeTokens({ model: 'm', seed: 7, prompt, asked: TEXT, maxTokens: 5, ignoreEnd: true })]
 
-const asked = async (handler: Handler, isStream: boolean) => {
+const asked = async (handler: Handler, isStream: boolean, withinMs = 20_000) => {
   const url = await serve(handler)
-  return ask({ url, model: 'm', isStream, tokens: 5, text: TEXT, withinMs: 500 })
+  return ask({ url, model: 'm', isStream, tokens: 5, text: TEXT, withinMs })
 }
 const event = (body: object) => `data: ${JSON.stringify(body)}\n\n`
 const token = (content: string) => event({ choices: [{ delta: { content }, finish_reason: null }] })
@@ -19,13 +19,17 @@ const DONE = 'data: [DONE]\n\n'
 
 describe('a stream', () => {
   const stream = (text: string, end: 'end' | 'break' | 'wait' = 'end') =>
-    asked((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-flotilla-node': 'thor' })
-      response.write(text, () => {
-        if (end === 'end') response.end()
-        if (end === 'break') response.destroy()
-      })
-    }, true)
+    asked(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'x-flotilla-node': 'thor' })
+        response.write(text, () => {
+          if (end === 'end') response.end()
+          if (end === 'break') response.destroy()
+        })
+      },
+      true,
+      end === 'wait' ? 1000 : undefined,
+    )
   const all = TOKENS.map(token).join('')
   const without = (index: number) => TOKENS.filter((_, i) => i !== index)
   const told = event({ error: { message: 'The replica stopped.', code: 'bad_gateway' } })
@@ -70,7 +74,7 @@ describe('a plain answer', () => {
   })
 
   test('of nobody was never asked for, and one that breaks before its first byte is lost', async () => {
-    const nobody = { url: 'http://127.0.0.1:1', model: 'm', isStream: false, tokens: 5, text: TEXT, withinMs: 500 }
+    const nobody = { url: 'http://127.0.0.1:1', model: 'm', isStream: false, tokens: 5, text: TEXT, withinMs: 20_000 }
     expect(await ask(nobody)).toMatchObject({ kind: 'unconnected' })
     expect(await asked((_, response) => void response.destroy(), false)).toMatchObject({ kind: 'lost' })
   })

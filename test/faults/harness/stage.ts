@@ -4,8 +4,8 @@ import { whatIsWrong } from './observe.ts'
 import { until } from './until.ts'
 
 /** Longer than any fault of the form lasts; a client that has waited for so long waits for nothing. */
-const HUNG_AFTER_MS = { short: 30_000, long: 90_000 }
-const WELL_WITHIN_MS = 30_000
+const HUNG_AFTER_MS = { short: 60_000, long: 90_000 }
+const WELL_WITHIN_MS = 60_000
 
 interface OnStage {
   cluster: Cluster
