@@ -170,7 +170,7 @@ test('an edited model is replaced while requests go on, and never serves as it w
     await askOnce()
     const now = await cluster.ready('m')
     return now.length === 2 && now.every(({ id, revision }) => !old.has(id) && revision === saved.revision)
-  }, 30_000)
+  }, 180_000)
   for (let i = 0; i < 5; i += 1) await askOnce()
 
   expect(served.filter(({ status }) => status !== 200)).toEqual([])

@@ -60,7 +60,7 @@ export function describeReservations(create: CreateStore, races: number): void {
       // Else they did not race at all.
       expect(Math.min(...wins), `won: ${wins.join(' and ')}`).toBeGreaterThan(0)
       await checkClaims(db)
-    }, 90_000)
+    }, 240_000)
   })
 }
 
