@@ -46,9 +46,15 @@ export async function runGateway(config: Config): Promise<number> {
   return runRoles(config, (log, life) => serve(config, log, life))
 }
 
-function checkPlace({ url, key, nats_url: natsUrl }: Config): void {
+/** Those that know the bus. A worker names them in the same way. */
+function frontendsOf({ url, join: urls = [] }: Config): string[] {
+  return url === undefined ? urls : [url, ...urls]
+}
+
+function checkPlace(config: Config): void {
+  const { key, nats_url: natsUrl } = config
   if (natsUrl !== undefined) return
-  if (url === undefined) {
+  if (frontendsOf(config).length === 0) {
     const text =
       'Which cluster? Name a frontend with --url http://host:8080, or its bus with --nats-url nats://host:4222.'
     throw new AppError('usage', text)
@@ -128,11 +134,11 @@ interface Place {
 
 /** A bus that was named is used as named; otherwise a frontend says where it is. */
 async function placeOf(config: Config, seed: string, log: Logger): Promise<Place> {
-  const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, url, key } = config
-  if (natsUrl === undefined)
-    return {
-      ask: askFrontends(new AnyFrontend([url!], readTrust(config.ca, config.fingerprint)), key!, publicKeyOf(seed)),
-    }
+  const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, key } = config
+  if (natsUrl === undefined) {
+    const frontends = new AnyFrontend(frontendsOf(config), readTrust(config.ca, config.fingerprint))
+    return { ask: askFrontends(frontends, key!, publicKeyOf(seed)) }
+  }
   const natsTls = readNatsTls(config)
   const named = { natsUrl, natsTls, accountSeedFile, isInsecure, listen: undefined, defaultHost: '', approved: [] }
   const { address, clientId } = (await openMessageBus(named, log)).client('gateway')
@@ -141,7 +147,7 @@ async function placeOf(config: Config, seed: string, log: Logger): Promise<Place
 
 /** What is not as it should be is told, and is no reason to send the traffic elsewhere as long as there is a table. */
 function gatewayDoor(
-  { url }: Config,
+  config: Config,
   rooms: Omit<Rooms, 'checks'>,
   gateway: Gateway,
   isConnected: () => boolean,
@@ -151,6 +157,7 @@ function gatewayDoor(
     checks: { gateway: () => gateway.problem() },
     notes: { table: () => gateway.note(), bus: () => (isConnected() ? undefined : 'not connected') },
   })
+  const [url] = frontendsOf(config)
   const where = url === undefined ? 'at a frontend of the cluster' : `at ${new URL(url).origin}`
   return (request, response) => {
     const path = pathOf(request)

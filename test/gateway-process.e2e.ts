@@ -66,7 +66,10 @@ describe('a gateway beside a frontend', () => {
 
   test('answers for loaded models after the frontend was killed, and joins again when it is back', async () => {
     const cluster = await aCluster()
-    const gateway = await aGateway(cluster)
+    const { frontend } = cluster
+    // Of several frontends any one will do.
+    const join = `http://127.0.0.1:1,${frontend.url}`
+    const gateway = await startGatewayProcess({ env: keyOf(frontend), args: ['--join', join] })
     await cluster.frontend.signal('SIGKILL')
     for (let i = 0; i < 20; i += 1) expect(await answers(gateway)).toBe(true)
     await until(async () => (await readyz(gateway)).notes?.['bus'] === 'not connected')

@@ -117,6 +117,7 @@ export const commands: readonly Command[] = [
       ...listener,
       'data',
       'url',
+      'join',
       'key',
       ...frontendTrust,
       'nats_url',
@@ -129,6 +130,7 @@ export const commands: readonly Command[] = [
     ],
     examples: [
       'flotilla gateway --url http://frontend:8080 --listen 0.0.0.0:8081 \\\n    --data ~/gateway',
+      'flotilla gateway --join http://first:8080,http://second:8080 --data ~/gateway',
       'flotilla gateway --nats-url nats://bus:4222 --processes 4',
     ],
   },
