@@ -54,7 +54,7 @@ async function askAny(urls: readonly string[]): Promise<string> {
 
 test(
   'a cluster is updated process by process, in any order, under load: no request fails and no engine is started anew',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const program = nextRelease()
     const ground = await onServers()

@@ -43,8 +43,8 @@ export interface HttpServerOptions extends ListenOptions {
 
 const PROBE_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
-/** Who has just come when we close may still say what he wants: his request is on its way. Browsers come and say nothing. */
-const FIRST_WORD_MS = 250
+/** What is idle when we close may still ask for something: the request may be on its way. */
+const LAST_WORD_MS = 250
 /** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
 const MOST_TURNS = 100
 
@@ -156,19 +156,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       wire?.close()
-      const endSilent = (): void => {
-        wire?.endSilent()
+      const endIdle = (): void => {
+        wire?.endIdle()
         secured?.dispose()
       }
-      const silent = setTimeout(endSilent, Math.min(graceMs, FIRST_WORD_MS))
+      // What came while this process did not run is read before it is looked who is idle.
+      const idle = setTimeout(() => void nextTurn().then(nextTurn).then(endIdle), Math.min(graceMs, LAST_WORD_MS))
       const cut = setTimeout(() => {
         wire?.destroy()
         for (const socket of connections.keys()) socket.destroy()
       }, graceMs)
       await closed
-      clearTimeout(silent)
+      clearTimeout(idle)
       clearTimeout(cut)
-      endSilent()
+      endIdle()
       wire?.destroy()
       bodies.dispose()
     },
@@ -183,9 +184,13 @@ async function acceptWaiting(server: Server): Promise<void> {
   // The first turn may end before the system has been asked.
   for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
     quietTurns += 1
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
   server.off('connection', onConnection)
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {

@@ -167,13 +167,18 @@ describe('at the end', () => {
     return { server, waiting, busy: await rawClient(url), idle: await rawClient(url) }
   }
 
-  test('who has just come may say what he wants, and is told that nothing follows', async () => {
-    const { server, waiting, idle: newcomer } = await aServer()
-    const disposed = server.dispose(60_000)
-    newcomer.send(PLAIN)
+  test('who has just come, or had an answer before, may still ask, and is told that nothing follows', async () => {
+    const { server, waiting, busy: known, idle: newcomer } = await aServer()
+    known.send(PLAIN)
     await until(() => waiting.length === 1)
-    waiting[0]!.end('<done>')
-    expect(await newcomer.closes()).toMatch(/connection: close[\s\S]*<done>/i)
+    waiting.pop()!.end('<before>')
+    await known.reads('<before>')
+    const disposed = server.dispose(60_000)
+    known.send(PLAIN)
+    newcomer.send(PLAIN)
+    await until(() => waiting.length === 2)
+    for (const response of waiting) response.end('<done>')
+    for (const client of [known, newcomer]) expect(await client.closes()).toMatch(/connection: close[\s\S]*<done>/i)
     await disposed
   })
 
@@ -191,7 +196,7 @@ describe('at the end', () => {
     await disposed
   })
 
-  test('idle connections are closed at once, running requests finish and are told that nothing follows', async () => {
+  test('idle connections are closed soon, running requests finish and are told that nothing follows', async () => {
     const { server, waiting, busy, idle } = await aServer()
     idle.send(PLAIN)
     await until(() => waiting.length === 1)

@@ -16,10 +16,10 @@ export interface WireOptions {
 export interface Wire {
   /** Reads requests from a connection; `accept` gives it to node:http, which is to read it from its first byte. */
   take(socket: Socket, accept: () => void): void
-  /** Ends what is idle now, and the others with their answers. Who has just come may still say what he wants. */
+  /** From now on connections end with their answers. Those that are idle may still ask: it may be on its way. */
   close(): void
-  /** Ends those who came and have said nothing. */
-  endSilent(): void
+  /** Ends what is idle. */
+  endIdle(): void
   /** Ends all. */
   destroy(): void
 }
@@ -76,11 +76,8 @@ export function openWire({ prefix, limits, keepAliveMs, serve }: WireOptions): W
     take: (socket, accept) => void connections.set(new WireConnection(socket, host), accept),
     close() {
       isClosing = true
-      for (const connection of connections.keys()) {
-        if (connection.isIdle && connection.isKept) connection.socket.destroy()
-      }
     },
-    endSilent() {
+    endIdle() {
       for (const connection of connections.keys()) if (connection.isIdle) connection.socket.destroy()
     },
     destroy() {
