@@ -1,4 +1,5 @@
 import type { PlacePolicy } from '../src/core/placement/types.ts'
+import type { Pace } from '../src/control/start-control.ts'
 import { hashSecret } from '../src/platform/secrets.ts'
 import type { LivenessLimits } from '../src/store/nodes.ts'
 import type { AppliedPlan } from './checks/applied-plan.ts'
@@ -19,14 +20,19 @@ import { FrontendProcess } from './roles/frontend-process.ts'
 import { GatewayDisk, GatewayProcess } from './roles/gateway-process.ts'
 import { WorkerProcess } from './roles/worker-process.ts'
 import { noCounts, type Counts } from './counts.ts'
+import { paceFor } from './paces.ts'
 import { streamOf } from './streams.ts'
 import type { Trace } from './trace.ts'
 
 export interface Settings {
   heartbeatPeriodMs: number
-  pace: { turnPeriodMs: number; leaseTtlMs: number }
+  pace: Pace
   /** How often a worker looks at its connection: less often than the real one, since most looks see nothing. */
   checkMs: number
+  /** The same of a gateway and its table. */
+  gateway: { checkMs?: number; staleAfterMs?: number }
+  /** How often a worker measures its machine when nothing is new. */
+  measureMs: number
   /** From one request of some client to the next. */
   meanRequestMs: number
   liveness: LivenessLimits
@@ -53,24 +59,7 @@ export interface Watchers {
 
 function nothing(): void {}
 
-/** Quick ones cost as much as all the rest; a long run of a large cluster has them slow. */
-const PACES = {
-  quick: {
-    heartbeats: [5000, 10_000, 15_000],
-    control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 },
-    checkMs: 5000,
-    meanRequestMs: 5000,
-  },
-  slow: {
-    heartbeats: [25_000, 30_000],
-    control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 },
-    checkMs: 20_000,
-    meanRequestMs: 10_000,
-  },
-}
-const MOST_QUICK_NODE_HOURS = 100
 const MISSED_HEARTBEATS = 3
-const OFFLINE_AFTER_MS = 60_000
 export const TIERS = ['fast', 'slow'] as const
 /** Engines outlive a worker for so long. */
 const ORPHAN_GRACE_MS = 60_000
@@ -112,16 +101,18 @@ export class Cluster {
     this.hooks = hooks
     this.random = streamOf(seed, 'cluster')
     const { random } = this
-    const pace = nodes * hours > MOST_QUICK_NODE_HOURS ? PACES.slow : PACES.quick
+    const { offlineAfterMs, ...pace } = paceFor(nodes * hours)
     const heartbeatPeriodMs = random.oneOf(pace.heartbeats)!
     this.settings = {
       heartbeatPeriodMs,
       pace: pace.control,
       checkMs: pace.checkMs,
+      gateway: pace.gateway,
+      measureMs: pace.measurePerHeartbeat * heartbeatPeriodMs,
       meanRequestMs: pace.meanRequestMs,
       liveness: {
-        unreachableAfterMs: MISSED_HEARTBEATS * heartbeatPeriodMs,
-        offlineAfterMs: Math.max(OFFLINE_AFTER_MS, (MISSED_HEARTBEATS + 2) * heartbeatPeriodMs),
+        unreachableAfterMs: Math.min(MISSED_HEARTBEATS * heartbeatPeriodMs, offlineAfterMs),
+        offlineAfterMs,
       },
       policy: random.oneOf(['spread', 'pack'] as const)!,
     }

@@ -9,14 +9,17 @@ import { evictionsAreFair } from './evictions-are-fair.ts'
 import { inFlightReturnsToZero } from './in-flight-returns-to-zero.ts'
 import { metWhenPossible } from './met-when-possible.ts'
 import { neverMoreThanSlots } from './never-more-than-slots.ts'
+import { noAttemptsWhileOpen } from './no-attempts-while-open.ts'
 import { noRequestIsLost } from './no-request-is-lost.ts'
 import { oneLeaderWrites } from './one-leader-writes.ts'
+import { oneLoadAtATime } from './one-load-at-a-time.ts'
 import { pendingNodesGetNothing } from './pending-nodes-get-nothing.ts'
 import { processesMatchRows } from './processes-match-rows.ts'
 import { retriesWait } from './retries-wait.ts'
 import { routedOnlyWhereAllowed } from './routed-only-where-allowed.ts'
 import { siblingsAreLeftAlone } from './siblings-are-left-alone.ts'
 import { spreadIsOneEach } from './spread-is-one-each.ts'
+import { waitsHaveAReason } from './waits-have-a-reason.ts'
 import { whatRunsIsAdopted } from './what-runs-is-adopted.ts'
 import { whatRunsKeepsItsRow } from './what-runs-keeps-its-row.ts'
 
@@ -46,6 +49,7 @@ export class Checks {
       inFlightReturnsToZero(cluster, traffic),
       siblingsAreLeftAlone(cluster),
       later,
+      noAttemptsWhileOpen(cluster),
       pendingNodesGetNothing(cluster),
       oneLeaderWrites(),
       noRequestIsLost(cluster, traffic),
@@ -55,6 +59,8 @@ export class Checks {
       retriesWait(cluster),
       spreadIsOneEach(cluster),
       evictionsAreFair(),
+      oneLoadAtATime(),
+      waitsHaveAReason(cluster),
       converges(cluster, traffic),
     ]
     const { watchers, store } = cluster

@@ -41,6 +41,8 @@ export class SimStore {
   readonly #random: Random
   readonly #hooks: Hooks
   readonly #statements = new Map<string, Prepared>()
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
   readonly #onceCommitted = new Map<string, () => void>()
   #atCommit: (() => void) | undefined
   /** Who runs a transaction in this event. */
@@ -56,6 +58,8 @@ export class SimStore {
     this.#db.exec(APPLIED_TABLE)
     for (const { text } of loadedMigrations()) this.#db.exec(text)
     this.mirror = new StoreMirror(this.#db, queue)
+    this.#begin = this.#db.prepare('begin')
+    this.#commit = this.#db.prepare('commit')
   }
 
   /** The store as one process reaches it. */
@@ -127,7 +131,7 @@ export class SimStore {
     const { weather } = this
     this.assertClosed()
     this.#open = process.name
-    this.#db.exec('begin')
+    this.#begin.run()
     const statements: Statement[] = []
     let failure: Error | undefined
     const tx: Sql = {
@@ -152,7 +156,7 @@ export class SimStore {
         return 'conflict'
       }
       this.#hooks.beforeCommit?.((text, params = []) => this.run(text, params), statements, process)
-      this.#db.exec('commit')
+      this.#commit.run()
       this.mirror.committed(process, statements)
       this.#atCommit?.()
       this.#tellCommitted(process.name)

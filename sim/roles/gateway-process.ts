@@ -17,7 +17,7 @@ export class GatewayProcess {
   readonly socket = new ClientSocket()
 
   constructor(cluster: Cluster, name: string, disk: GatewayDisk) {
-    const { queue, exchange, hooks, trace, dataPath } = cluster
+    const { queue, exchange, hooks, trace, dataPath, settings } = cluster
     this.process = new SimProcess(name, 'gateway', queue)
     const { process } = this
     const bus = exchange.connect(process, name)
@@ -36,7 +36,7 @@ export class GatewayProcess {
         probe: dataPath.probeOf(process),
         askNode: dataPath.askNodeOf(process),
       },
-      limits: { modelLoadWaitMs: LOAD_WAIT_MS },
+      limits: { modelLoadWaitMs: LOAD_WAIT_MS, ...settings.gateway },
     })
     process.onDeath(() => this.socket.destroy())
   }

@@ -150,8 +150,8 @@ export class WorkerProcess {
         },
         onCredentials: (_id, given) => {
           this.credentials = given
-          // Half as often as the real one: what is new wakes it anyway.
-          measurements.every(2 * given.heartbeat_period_ms)
+          // Less often than the real one: what is new wakes it anyway.
+          measurements.every(this.#cluster.settings.measureMs)
           heartbeats.every(given.heartbeat_period_ms)
         },
       },

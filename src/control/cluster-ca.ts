@@ -23,6 +23,14 @@ export interface ClusterCa {
  * secret, so all frontends have the same and nothing more is kept or shared.
  */
 export function clusterCa(clusterSecret: string): ClusterCa {
+  if (last?.clusterSecret !== clusterSecret) last = { clusterSecret, ca: makeCa(clusterSecret) }
+  return last.ca
+}
+
+/** A process has one cluster, and every node asks again every few minutes: to make it takes most of a millisecond. */
+let last: { clusterSecret: string; ca: ClusterCa } | undefined
+
+function makeCa(clusterSecret: string): ClusterCa {
   const key = derivedKey(clusterSecret, 'cluster ca')
   const issuer = { name: NAME, key }
   const dates = { notBeforeMs: FROM_MS, notAfterMs: TO_MS }

@@ -4,7 +4,7 @@ import type { BackendView, ReplicaView } from '../api/admin/schemas.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { anEngine, aReport } from '../testing/builders.ts'
+import { aDevice, anEngine, aReport } from '../testing/builders.ts'
 import { anApplicant, type Applicant } from '../testing/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
@@ -131,6 +131,27 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(await scene().heartbeat({ ...node, seq: 100, bootId: 'other' }, [reported])).toBeUndefined()
       expect(await scene().heartbeat({ ...node, seq: 100, nodeId: 'nobody' }, [reported])).toBeUndefined()
       expect(await listReplicas(scene().db)).toMatchObject([{ state: 'reserved' }])
+    })
+
+    test('a node that has more free than before says so; what flutters does not count', async () => {
+      const node = await aNode()
+      const MIB = 2 ** 20
+      const gpu = (available: number | null) => [aDevice({ available_vram: available })]
+      const roomier: unknown[] = []
+      for (const facts of [
+        { available_ram: 1000 * MIB, available_disk: 1000 * MIB, devices: gpu(1000 * MIB) },
+        { available_ram: 1030 * MIB, available_disk: 900 * MIB, devices: gpu(1001 * MIB) },
+        { available_ram: 1100 * MIB, available_disk: 900 * MIB, devices: gpu(500 * MIB) },
+        { available_ram: 900 * MIB, available_disk: 1000 * MIB, devices: gpu(500 * MIB) },
+        { available_ram: 900 * MIB, available_disk: 1000 * MIB, devices: gpu(600 * MIB) },
+        { available_ram: 900 * MIB, available_disk: 1000 * MIB, devices: gpu(null) },
+        { available_ram: 900 * MIB, available_disk: 1000 * MIB, devices: [] },
+        { available_ram: 900 * MIB, available_disk: 1000 * MIB, devices: [] },
+      ]) {
+        roomier.push((await scene().heartbeat(node, [], facts))?.roomier)
+      }
+      // A card that could not be read is as it was last.
+      expect(roomier).toEqual([true, false, true, true, true, false, true, false])
     })
 
     test('of many that are taken together each counts for its own node', async () => {

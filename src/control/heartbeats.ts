@@ -27,6 +27,8 @@ export interface HeartbeatOutcome {
   nodeId: string
   /** The store changed in a way that decisions look at. */
   changed: boolean
+  /** It has more free than before: what waits for room may find it. */
+  roomier: boolean
   /** Events were appended. */
   told: boolean
   strays: ReportedReplica[]
@@ -55,8 +57,9 @@ export async function takeHeartbeats(
     for (const { replica, to, error } of judgement.moves) events.replicaMoved(replica, to, error)
     for (const { replica, lost } of judgement.gone) events.replicaGone(replica, lost)
   }
-  return taken.map(({ nodeId, back, otherEngines, isMeasured, told, judgement }) => ({
+  return taken.map(({ nodeId, back, otherEngines, roomier, isMeasured, told, judgement }) => ({
     nodeId,
+    roomier,
     changed: back || otherEngines || isMeasured || judgement.moves.length + judgement.gone.length > 0,
     told: told > 0,
     strays: judgement.strays,
@@ -68,6 +71,7 @@ interface Taken {
   name: string
   back: boolean
   otherEngines: boolean
+  roomier: boolean
   /** More is known of what its replicas take. */
   isMeasured: boolean
   /** How many events were appended. */

@@ -32,8 +32,9 @@ export async function nextWorld(
   kept: KeptWorld | undefined,
   own: Touched | undefined,
   nowMs: number,
+  wholeEveryMs = WHOLE_EVERY_MS,
 ): Promise<Omit<KeptWorld, 'eventId'>> {
-  const touched = kept && own && nowMs - kept.wholeAtMs < WHOLE_EVERY_MS ? await touchedSince(tx, kept, own) : undefined
+  const touched = kept && own && nowMs - kept.wholeAtMs < wholeEveryMs ? await touchedSince(tx, kept, own) : undefined
   if (!kept || !touched) return readWhole(tx, nowMs)
   return { ...kept, world: await refreshWorld(tx, kept.world, touched) }
 }

@@ -16,7 +16,7 @@ import { Commands } from './commands.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
-import { takeHeartbeats, type HeartbeatFrom } from './heartbeats.ts'
+import { takeHeartbeats, type HeartbeatFrom, type HeartbeatOutcome } from './heartbeats.ts'
 import type { Ticks } from './breakers.ts'
 import { gatewayCertificate } from './cluster-ca.ts'
 import { ColdLoads } from './cold-loads.ts'
@@ -30,6 +30,16 @@ import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './tu
 import { UnmetRules } from './unmet-rules.ts'
 
 type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
+
+/** Those that are not given are as usual. */
+export interface Pace {
+  turnPeriodMs: number
+  leaseTtlMs: number
+  /** So long without a turn is a break in what is heard. */
+  deafAfterMs?: number
+  /** How often everything is read, however sure we are of what has changed. */
+  wholeEveryMs?: number
+}
 
 export interface ControlDeps {
   db: Database
@@ -49,7 +59,7 @@ export interface ControlDeps {
   modelsFolder: string
   hub: Hub
   /** How often to look when nothing wakes it; a turn renews the lease. */
-  pace?: { turnPeriodMs: number; leaseTtlMs: number }
+  pace?: Pace
   /** For who brings parts of its own, as the simulator does; else the real ones. */
   parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: NewFeed }
 }
@@ -66,7 +76,7 @@ export interface Control {
 }
 
 /** Three turns may fail before another frontend may lead. */
-const PACE = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
+const PACE: Pace = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
 /** Events are for people: what nobody looked up within a month is not looked up. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
 const PRUNE_PERIOD_MS = 5 * 60_000
@@ -96,7 +106,7 @@ export function startControl({
   placement: policy,
   modelsFolder,
   hub,
-  pace: { turnPeriodMs, leaseTtlMs } = PACE,
+  pace: { turnPeriodMs, leaseTtlMs, deafAfterMs, wholeEveryMs } = PACE,
   parts: { decide, probe, newFeed = (...made: Parameters<NewFeed>) => new RoutingFeed(...made) } = {},
 }: ControlDeps): Control {
   const events = controlEvents(log)
@@ -152,10 +162,12 @@ export function startControl({
       limits: liveness,
       policy,
       hearing,
+      deafAfterMs,
       answering,
       wasFrozen,
       ticks: now.ticks,
       kept,
+      wholeEveryMs,
       ownTouched: () => own.touched(),
       loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
       ...(decide && { decide }),
@@ -187,10 +199,12 @@ export function startControl({
     }, Number.POSITIVE_INFINITY)
     if (Number.isFinite(soonest)) cancelRetry = clock.after(soonest - nowMs, () => loop.wake())
   }
-  /** Any heartbeat may tell of the room that something waits for. */
-  const isWaiting = (): boolean => {
+  /** A heartbeat may tell of the room that something waits for; all of them, that there is time for what was put off. */
+  const isRoomFor = (outcomes: readonly HeartbeatOutcome[]): boolean => {
     const plan = leading?.after?.plan
-    return plan !== undefined && plan.waiting.length + plan.unmet.length + plan.untried.length > 0
+    if (!plan) return false
+    if (plan.untried.length > 0) return true
+    return plan.waiting.length + plan.unmet.length > 0 && outcomes.some(({ roomier }) => roomier)
   }
 
   const prune = async (lease: HeldLease): Promise<void> => {
@@ -236,7 +250,7 @@ export function startControl({
       const nodeIds = batch.map(({ nodeId }) => nodeId)
       const outcomes = await own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch))
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
-      if (outcomes.some(({ changed }) => changed) || isWaiting()) loop.wake()
+      if (outcomes.some(({ changed }) => changed) || isRoomFor(outcomes)) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()
     } catch (error) {
       log.warn({ nodes: batch.length, error: messageOf(error) }, 'control: heartbeats were not recorded')

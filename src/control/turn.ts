@@ -51,6 +51,8 @@ export interface TurnContext {
   policy: PlacePolicy
   /** Undefined when we have not been listening: newly elected, or the bus was away. Silence before is ours, not the nodes'. */
   hearing: Hearing | undefined
+  /** Where turns are seldom, so long without one is no break yet. */
+  deafAfterMs?: number | undefined
   /** Nodes that are silent but still answer requests: degraded, not gone. */
   answering: readonly string[]
   /** When rules that find no room were last counted. */
@@ -61,6 +63,8 @@ export interface TurnContext {
   wasFrozen: boolean | undefined
   /** What the last turn left; undefined to read everything. */
   kept?: KeptWorld | undefined
+  /** How often everything is read all the same, where it is not as usual. */
+  wholeEveryMs?: number | undefined
   /** What this frontend has written since, or is writing, besides its turns. Undefined when that is not known. */
   ownTouched?: () => Touched | undefined
   decide?: Decide
@@ -82,10 +86,10 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
   const { decide = ours } = context
   return db.transaction(async (tx) => {
     await checkLease(tx, lease)
-    const hearing = await stillHearing(tx, context.hearing)
+    const hearing = await stillHearing(tx, context.hearing, context.deafAfterMs)
     const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
     const own = withNodes(context.ownTouched?.(), silent)
-    const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs)
+    const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs, context.wholeEveryMs)
     const world = { ...now.world, loads: context.loadsOf(now.world), heardSinceMs: hearing.sinceMs }
     const plan = decide.reconcile(world, context.policy, now.memory)
     const problems = decide.checkPlan(world, plan)
@@ -115,10 +119,10 @@ function nodesOf({ steps }: Plan): Set<string> {
 }
 
 /** Judged inside the transaction: waiting for it may be what made us deaf. */
-async function stillHearing(tx: Sql, before: Hearing | undefined): Promise<Hearing> {
+async function stillHearing(tx: Sql, before: Hearing | undefined, deafAfterMs = DEAF_AFTER_MS): Promise<Hearing> {
   const [row] = await tx.query<{ now: number }>('select now_ms() as now')
   const { now } = row!
-  const isBreak = !before || now - before.lastTurnMs > DEAF_AFTER_MS
+  const isBreak = !before || now - before.lastTurnMs > deafAfterMs
   return { sinceMs: isBreak ? now : before.sinceMs, lastTurnMs: now }
 }
 

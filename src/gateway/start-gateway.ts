@@ -32,7 +32,15 @@ export interface GatewayOptions {
   /** Where it keeps what it shows at data ports; without it, it asks at each start. */
   certificateFile?: string
   /** Where they are not given, sane ones hold. */
-  limits?: { read?: Partial<ReadLimits>; waitingRoom?: Partial<WaitingRoomLimits>; modelLoadWaitMs?: number }
+  limits?: {
+    read?: Partial<ReadLimits>
+    waitingRoom?: Partial<WaitingRoomLimits>
+    modelLoadWaitMs?: number
+    /** How often it looks whether its table is up to date. */
+    checkMs?: number
+    /** After so much silence it is taken for old. */
+    staleAfterMs?: number
+  }
 }
 
 export interface Gateway {
@@ -68,7 +76,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   const { bus, clock, log, gatewayId, exposeNode, savedTable, network, limits = {} } = options
   const table = options.table ?? new CountedTable()
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
-  const { read = {}, modelLoadWaitMs } = limits
+  const { read = {}, modelLoadWaitMs, checkMs = CHECK_PERIOD_MS, staleAfterMs = STALE_AFTER_MS } = limits
   const ids = { gatewayId, exposeNode }
   const certificate = new DataCertificate({ bus, clock, file: options.certificateFile })
   const tls = certificate.client
@@ -105,7 +113,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     if (isChanged) savedTable?.changed(() => table.snapshot())
   }
   const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
-  const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > STALE_AFTER_MS
+  const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > staleAfterMs
   const metrics = new Metrics()
   const waitingFor = (modelName: string): number => waitingRoom.countsOf(modelName).waiting
   const count = gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor })
@@ -115,7 +123,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   })
 
   const loop = startLoop({
-    periodMs: CHECK_PERIOD_MS,
+    periodMs: checkMs,
     clock,
     async turn() {
       if (!bus.isConnected()) return

@@ -11,6 +11,8 @@ import { listLabels } from './labels.ts'
 import { decisiveEngines, reportedEngines, sameForDecisions, toNodeEngines } from './node-engines.ts'
 import { RowMemory } from './row-memory.ts'
 
+const devicesText = jsonText(z.array(device))
+
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
   id: z.string(),
@@ -43,7 +45,7 @@ const viewed = {
   ...decisive,
   public_key: z.string(),
   version: z.string(),
-  devices: jsonText(z.array(device)),
+  devices: devicesText,
   gpu_vendor: z.string().nullable(),
   registered_at: z.number(),
 }
@@ -250,30 +252,35 @@ export interface BeforeHeartbeat {
   liveness: string
   devices: string
   engines: string
+  available_ram: number | null
+  available_disk: number | null
 }
 
 /** Of several nodes in one statement, by their ids: to ask for each by itself takes longer than to write it. */
 export async function readBeforeHeartbeats(tx: Sql, nodeIds: Among): Promise<Map<string, BeforeHeartbeat>> {
-  const select = (where: string): string => `select id, name, liveness, devices, engines from nodes ${where}`
+  const select = (where: string): string =>
+    `select id, name, liveness, devices, engines, available_ram, available_disk from nodes ${where}`
   const rows = (await queryAmong(tx, 'id', nodeIds, select)) as unknown as (BeforeHeartbeat & { id: string })[]
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 /**
  * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
- * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was.
+ * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was. `roomier`: it
+ * has more free than before.
  */
 export async function recordHeartbeat(
   tx: Sql,
   facts: HeartbeatFacts,
   known?: BeforeHeartbeat,
-): Promise<{ name: string; back: boolean; otherEngines: boolean } | undefined> {
+): Promise<{ name: string; back: boolean; otherEngines: boolean; roomier: boolean } | undefined> {
   const before = known ?? (await readBeforeHeartbeats(tx, [facts.nodeId])).get(facts.nodeId)
   if (!before) return undefined
   const devices = facts.devices.some((gpu) => gpu.available_vram === null)
-    ? withLastKnown(facts.devices, jsonText(z.array(device)).parse(before.devices))
+    ? withLastKnown(facts.devices, devicesText.parse(before.devices))
     : facts.devices
   const engines = JSON.stringify(facts.engines)
+  const devicesNow = JSON.stringify(devices)
   const written = await tx.query(
     `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
        liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
@@ -283,7 +290,7 @@ export async function recordHeartbeat(
       facts.nodeId,
       facts.seq,
       facts.gpu_vendor,
-      JSON.stringify(devices),
+      devicesNow,
       facts.total_ram,
       facts.available_ram,
       facts.total_disk,
@@ -296,7 +303,27 @@ export async function recordHeartbeat(
   const isOther = engines !== before.engines
   if (isOther) await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
   const otherEngines = isOther && !sameForDecisions(before.engines, engines)
-  return { name: before.name, back: before.liveness !== 'online', otherEngines }
+  const roomier =
+    hasGrown(before.available_ram, facts.available_ram) ||
+    hasGrown(before.available_disk, facts.available_disk) ||
+    (devicesNow !== before.devices && hasRoomierDevice(devicesText.parse(before.devices), devices))
+  return { name: before.name, back: before.liveness !== 'online', otherEngines, roomier }
+}
+
+/** Readings flutter by some megabytes all the time; nothing waits for so little. */
+const ROOM_STEP = 64 * 2 ** 20
+
+function hasGrown(before: number | null, now: number | null): boolean {
+  return before === null || now === null ? before !== now : now - before >= ROOM_STEP
+}
+
+/** Devices that have come or gone are as good as grown. */
+function hasRoomierDevice(before: Devices, now: Devices): boolean {
+  if (before.length !== now.length) return true
+  return now.some((gpu, i) => {
+    const last = before[i]!
+    return gpu.uuid !== last.uuid || hasGrown(last.available_vram, gpu.available_vram)
+  })
 }
 
 type Devices = Hardware['devices']

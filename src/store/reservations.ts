@@ -16,6 +16,8 @@ export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<Rese
   const [node] = await listDecisiveNodes(tx, [replica.nodeId])
   if (!node || replica.replicaIndex >= node.maxReplicasPerModel) return { ok: false, why: 'node gone' }
   const there = await listReplicasOfNode(tx, replica.nodeId)
+  const running = there.filter(({ modelName, state }) => modelName === replica.modelName && state !== 'failed')
+  if (running.length >= node.maxReplicasPerModel) return { ok: false, why: 'slot taken' }
   const models = await listModels(tx, new Set(there.map(({ modelName }) => modelName)))
   const fleet = new Fleet([node], there, models)
   const refusal = replica.claim && claimRefusal(fleet, node.id, replica.claim)

@@ -68,7 +68,7 @@ export function viewNode(
     max_replicas_per_model: slots,
     max_replicas_declared: row.max_replicas_per_model,
     max_replicas_per_model_manually_set: row.max_replicas_override !== null,
-    above_cap: replicas.filter(({ state, replicaIndex }) => state !== 'failed' && replicaIndex >= slots).length,
+    above_cap: countAbove(replicas, slots),
     ...viewBudget(row),
     gpu_vendor,
     devices,
@@ -85,6 +85,16 @@ export function viewNode(
     last_heartbeat,
     registered_at,
   }
+}
+
+/** By how many run, not by index: one that runs alone as #1 is within one slot. */
+function countAbove(replicas: readonly StoredReplica[], slots: number): number {
+  const running = replicas.filter(({ state }) => state !== 'failed')
+  let count = 0
+  for (const some of Map.groupBy(running, ({ modelName }) => modelName).values()) {
+    count += Math.max(0, some.length - slots)
+  }
+  return count
 }
 
 export function viewLabels(labels: readonly Label[], slots: number): Pick<NodeView, 'labels' | 'label_sources'> {

@@ -19,6 +19,8 @@ export function fitsByForce(
   const siblings = new Set(left.filter((one) => one.modelName === model.name).map((one) => one.replicaIndex))
   const indexes = Array.from({ length: node.maxReplicasPerModel }, (_, index) => index)
   if (indexes.every((index) => siblings.has(index))) return false
+  const running = left.filter((one) => one.modelName === model.name && one.state !== 'failed')
+  if (running.length >= node.maxReplicasPerModel) return false
 
   const { vram, ram, deviceCount, source } = memoryOn(node, need)
   const isAlone = source === 'unknown'

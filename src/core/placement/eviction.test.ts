@@ -141,6 +141,13 @@ describe('who goes', () => {
     })
   })
 
+  test('never an idle sibling for its slot: the one that comes would be no more than the one that goes', () => {
+    const sibling = aReplica({ id: 'sibling', nodeId: 'n1', replicaIndex: 1 })
+    const evictable = new Map([['sibling', 0]])
+    const placement = placeOn(needFor(aBigModel(1)), [{ ...node, maxReplicasPerModel: 1 }], [sibling], { evictable })
+    expect(placement).toMatchObject({ ok: false, refusals: [{ filter: 'slot' }], isBusy: false })
+  })
+
   test('files of an old revision that goes stay on the disk', () => {
     const full = aNode({ id: 'n1', availableDisk: 2 * GIB })
     const facts = { modelName: 'm', revision: 'r1', payloadBytes: 5 * GIB, header: null }

@@ -108,8 +108,10 @@ export class Judge {
     const { name } = this.need.model
     const isThere = this.#roomsOfModel.has(room.now)
     const replicaIndex = isThere ? lowestFreeIndex(room, name) : 0
+    // A free index is not enough: where the slots were lowered, those with a higher one run on.
+    const taken = isThere ? Math.max(replicaIndex, countRunning(room, name)) : 0
     const slots = room.node.maxReplicasPerModel
-    if (replicaIndex >= slots && ignored !== 'slot') return refuse(room, 'slot', replicaIndex + 1, slots)
+    if (taken >= slots && ignored !== 'slot') return refuse(room, 'slot', taken + 1, slots)
     const bytesToMove = isThere && hasFiles(room.now, name) ? 0 : (ask.payloadBytes ?? 0)
     const disk = diskNeeded(bytesToMove)
     if (disk > room.disk && ignored !== 'disk') return refuse(room, 'disk', disk, Math.max(0, room.disk))
@@ -192,6 +194,13 @@ function isTaken({ held }: Room, modelName: string, index: number): boolean {
 function hasFiles({ held }: Room, modelName: string): boolean {
   for (const { replica } of held) if (replica.modelName === modelName && replica.state !== 'failed') return true
   return false
+}
+
+/** What has failed runs no more; what ends still does. */
+function countRunning({ held }: Room, modelName: string): number {
+  let count = 0
+  for (const { replica } of held) if (replica.modelName === modelName && replica.state !== 'failed') count += 1
+  return count
 }
 
 function countStaying({ held }: Room, modelName: string): number {

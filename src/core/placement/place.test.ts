@@ -44,6 +44,18 @@ test('the lowest free index is taken, and a failed replica keeps its own', () =>
   expect(placeOn(need, nodes, replicas)).toMatchObject({ ok: true, replicaIndex: 1 })
 })
 
+test('where the slots were lowered, a free index is no free slot while a higher one runs, or ends', () => {
+  const nodes = [aNode({ id: 'n1', maxReplicasPerModel: 1 })]
+  const above = aReplica({ nodeId: 'n1', replicaIndex: 1 })
+  const refusal = { filter: 'slot', needed: 2, available: 1 }
+  expect(placeOn(need, nodes, [above])).toMatchObject({ ok: false, refusals: [refusal] })
+  expect(placeOn(need, nodes, [{ ...above, state: 'draining' }])).toMatchObject({
+    ok: true,
+    waitsFor: [{ replicaIndex: 1 }],
+  })
+  expect(placeOn(need, nodes, [{ ...above, state: 'failed' }])).toMatchObject({ ok: true, replicaIndex: 0 })
+})
+
 test('slots are for each model: another model does not use them up', () => {
   const nodes = [aNode({ id: 'n1' })]
   const placement = placeOn(need, nodes, [aReplica({ nodeId: 'n1', modelName: 'other' })])

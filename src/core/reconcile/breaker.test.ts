@@ -1,18 +1,34 @@
 import { expect, test } from 'vitest'
-import { aRule } from '../../testing/builders.ts'
+import { aClaim, aRule } from '../../testing/builders.ts'
 import type { Rule } from '../types.ts'
 import { moveBreakers } from './breaker.ts'
 import type { Plan } from './plan.ts'
 
-const unmet = (isBusy = false) => ({
-  unmet: [{ modelName: 'm', missing: 1, refusals: [], advice: [], isBusy }],
+type Passed = Pick<Plan, 'steps' | 'unmet' | 'untried'>
+type Unmet = Plan['unmet'][number]
+
+const unmet = (fields: Partial<Unmet> = {}): Passed => ({
+  steps: [],
+  unmet: [{ modelName: 'm', missing: 1, refusals: [], advice: [], isBusy: false, ...fields }],
   untried: [],
 })
-const met = { unmet: [], untried: [] }
-const untried = { unmet: [], untried: ['m'] }
+const met: Passed = { steps: [], unmet: [], untried: [] }
+const untried: Passed = { steps: [], unmet: [], untried: ['m'] }
+const step: Plan['steps'][number] = {
+  kind: 'reserve',
+  modelName: 'm',
+  nodeId: 'n1',
+  replicaIndex: 0,
+  generation: 1,
+  revision: 'r1',
+  failures: 0,
+  claim: aClaim(),
+}
+/** There was room for one of those that are missing. */
+const partly: Passed = { ...unmet(), steps: [step] }
 
 /** Passes one after the other, each so many milliseconds after the last; what was told, and the rule at the end. */
-function passes(plans: Pick<Plan, 'unmet' | 'untried'>[], everyMs = 3000, from: Partial<Rule> = {}) {
+function passes(plans: Passed[], everyMs = 3000, from: Partial<Rule> = {}) {
   const ticked = new Map<string, number>()
   const rule = aRule(from)
   let nowMs = 1_000_000
@@ -54,7 +70,28 @@ test('room ends it at once, and that is told if it was told before', () => {
 })
 
 test('a wait for replicas that are busy is no want of room', () => {
-  expect(passes([unmet(true), unmet(true), unmet(true)]).rule.unsatisfiableTicks).toBe(0)
+  expect(
+    passes([unmet({ isBusy: true }), unmet({ isBusy: true }), unmet({ isBusy: true })]).rule.unsatisfiableTicks,
+  ).toBe(0)
+})
+
+test('nor is a start that failed and is tried again, unless more is missing than that', () => {
+  const failing = { nodeId: 'n1', nodeName: 'n1', filter: 'failing' as const, needed: '', available: '', where: null }
+  const waits = unmet({ refusals: [failing] })
+  expect(passes([waits, waits, waits]).rule.unsatisfiableTicks).toBe(0)
+  const more = unmet({ refusals: [failing, { ...failing, nodeId: 'n2', filter: 'memory' }], missing: 2 })
+  expect(passes([more, more, more]).told).toEqual(['unsatisfiable'])
+})
+
+test('it is never open after a pass that placed something, and what was told is told once', () => {
+  const open = [unmet(), unmet(), unmet()]
+  expect(passes([...open, partly]).rule).toMatchObject({ unsatisfiableUntilMs: null, unsatisfiableTicks: 3 })
+  expect(passes([...open, partly, unmet()])).toMatchObject({ told: ['unsatisfiable'] })
+  expect(passes([...open, partly, unmet()]).rule.unsatisfiableUntilMs).not.toBeNull()
+  expect(passes([...open, partly, met]).told).toEqual(['unsatisfiable', 'satisfiable'])
+  expect(passes([unmet(), unmet(), partly]).rule).toMatchObject({ unsatisfiableUntilMs: null, unsatisfiableTicks: 2 })
+  expect(passes([partly, unmet(), unmet()]).told).toEqual(['unsatisfiable'])
+  expect(passes([...open, { ...untried, steps: [step] }]).rule.unsatisfiableUntilMs).toBeNull()
 })
 
 test('a pass that did not look for room counts neither way', () => {

@@ -36,6 +36,14 @@ describe('a start is refused with the reason', () => {
     expect(problemsOf(aWorld({ nodes: [aNode({ id: 'n1' })] }), step, step)).toEqual(['n1/m#0: the slot is taken'])
   })
 
+  test('when as many run there as the node has slots, whatever their index; one that failed runs no more', () => {
+    const nodes = [aNode({ id: 'n1' })]
+    const beside = aReplica({ nodeId: 'n1', replicaIndex: 1, state: 'stopping' })
+    const problem = 'n1/m#0: the node has 1 slots, and 1 run there'
+    expect(problemsOf(aWorld({ nodes, replicas: [beside] }), step)).toEqual([problem])
+    expect(problemsOf(aWorld({ nodes, replicas: [{ ...beside, state: 'failed' }] }), step)).toEqual([])
+  })
+
   test('when its memory is held, also by one that ends or by another step', () => {
     const devices = [{ index: 0, name: 'gpu', totalVram: 8, availableVram: null, unified: false }]
     const nodes = [aNode({ id: 'n1', devices, maxReplicasPerModel: 2 })]

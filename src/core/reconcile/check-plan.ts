@@ -47,8 +47,11 @@ function checkReserves(world: World, plan: Plan): string[] {
       problems.push(`${slot}: the node cannot run ${engine}`)
     const mismatch = mismatchOf(selectors.get(step.modelName) ?? {}, node.labels)
     if (mismatch) problems.push(`${slot}: the rule asks for ${mismatch.needed}, the node has ${mismatch.available}`)
+    const beside = fleet.replicasOn(step.nodeId).filter((other) => runsBeside(other, step))
     if (taken.has(slot)) problems.push(`${slot}: the slot is taken`)
-    if (spread.has(step.modelName) && fleet.replicasOn(step.nodeId).some((other) => isSecond(other, step)))
+    else if (beside.length >= node.maxReplicasPerModel)
+      problems.push(`${slot}: the node has ${node.maxReplicasPerModel} slots, and ${beside.length} run there`)
+    if (spread.has(step.modelName) && beside.some((other) => isSecond(other, step)))
       problems.push(`${slot}: the rule asks for one on each node, and there is one`)
     const refusal = claimRefusal(fleet, step.nodeId, step.claim)
     if (refusal) problems.push(`${slot}: ${describeRefusal(refusal)}`)
@@ -98,9 +101,12 @@ function slotOf({ nodeId, modelName, replicaIndex }: Pick<Replica, 'nodeId' | 'm
   return `${nodeId}/${modelName}#${replicaIndex}`
 }
 
+/** In a slot of the same model, also while it ends. */
+function runsBeside({ modelName, state }: Replica, step: Pick<Replica, 'modelName'>): boolean {
+  return modelName === step.modelName && state !== 'failed'
+}
+
 /** Of the same meaning, and there to stay. */
-function isSecond(other: Replica, { modelName, revision }: Pick<Replica, 'modelName' | 'revision'>): boolean {
-  return (
-    other.modelName === modelName && other.revision === revision && (other.state === 'ready' || isOnTheWay(other.state))
-  )
+function isSecond(other: Replica, { revision }: Pick<Replica, 'revision'>): boolean {
+  return other.revision === revision && (other.state === 'ready' || isOnTheWay(other.state))
 }

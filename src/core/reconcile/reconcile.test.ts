@@ -25,6 +25,16 @@ describe('what a rule asks for', () => {
     expect(plan.unmet).toMatchObject([{ modelName: 'm', missing: 2, refusals: [{ filter: 'slot' }] }])
   })
 
+  test('what runs above lowered slots runs on, and counts: nothing is placed beside it, nor stopped for it', () => {
+    const nodes = [aNode({ id: 'n1', maxReplicasPerModel: 1 })]
+    const replicas = [aReplica({ nodeId: 'n1', replicaIndex: 1, readySinceMs: 0 })]
+    const world = aWorld({ nowMs: 3_600_000, nodes, replicas, rules: [aRule({ minReplicas: 2 })] })
+    const plan = reconcile(world)
+    expect(plan.steps).toEqual([])
+    expect(plan.unmet).toMatchObject([{ missing: 1, refusals: [{ filter: 'slot', needed: 2, available: 1 }] }])
+    expect(plan.unmet[0]!.advice).toMatchObject([{ text: 'raise the slots of n1 to 2' }])
+  })
+
   test('a met rule needs no step', () => {
     const plan = reconcile(aWorld({ nodes: [aNode({ id: 'n1' })], replicas: [aReplica({ nodeId: 'n1' })] }))
     expect(plan).toEqual({ steps: [], waiting: [], unmet: [], untried: [], frozen: [] })
