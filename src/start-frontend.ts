@@ -32,6 +32,7 @@ import type { Logger } from './platform/log.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
+import { WrongKeys } from './platform/wrong-keys.ts'
 import { agreeOn } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { listNodes } from './store/nodes.ts'
@@ -211,7 +212,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     frozen: () => control.frozen().join(', ') || undefined,
   }
   const admin = refuseOutOfReach(messageBus, api)
-  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
+  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey), wrongKeys: new WrongKeys(clock) }
   const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
