@@ -21,6 +21,7 @@ import { openMessageBus, readNatsTls, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
 import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
 import { openListenerTls } from './open-listener-tls.ts'
+import { openReach } from './model-source/reach.ts'
 import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
@@ -133,7 +134,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   if (alongside) life.own(alongside.name, alongside.dispose)
   const { owner, adminKey } = secrets
   const liveness = livenessOf(config)
-  const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
+  const reach = openReach(config.allow_sources)
+  const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach }
   const control = startControl({
     db,
     bus: controlBus,

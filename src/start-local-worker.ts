@@ -56,6 +56,7 @@ export function startLocalWorker(
         sharedFolder: config.shared_models,
         hfEndpoint: config.hf_endpoint,
         hfToken: config.hf_token,
+        allowSources: config.allow_sources,
         frontendFolder,
       },
     },

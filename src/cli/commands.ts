@@ -29,7 +29,14 @@ const machine: readonly OptionName[] = [
   'keep_engines',
   'drain_s',
 ]
-const files: readonly OptionName[] = ['models_quota', 'download_limit', 'shared_models', 'hf_endpoint', 'hf_token']
+const files: readonly OptionName[] = [
+  'models_quota',
+  'download_limit',
+  'shared_models',
+  'allow_sources',
+  'hf_endpoint',
+  'hf_token',
+]
 const admission: readonly OptionName[] = [
   'max_body',
   'max_connections',

@@ -1,5 +1,5 @@
 import type { Option } from './option.ts'
-import { address, boolean, budget, integer, labels, oneOf, size, text, url } from './option-types.ts'
+import { address, boolean, budget, hostsAndRanges, integer, labels, oneOf, size, text, url } from './option-types.ts'
 
 /** What one machine brings to a cluster: its replicas, engines and files of models. */
 export const machineOptions = {
@@ -89,6 +89,12 @@ export const machineOptions = {
     value: 'folder',
     help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
     default: () => undefined,
+  },
+  allow_sources: {
+    type: hostsAndRanges,
+    value: 'host|range,…',
+    help: 'Hosts and ranges of private networks that model files and engines may be fetched from, such as nas.lan,192.168.0.0/16; any for all. The internet, the frontends and hf_endpoint need none',
+    default: () => '',
   },
   hf_endpoint: {
     type: url('http', 'https'),

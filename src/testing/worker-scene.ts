@@ -136,6 +136,7 @@ export function replicasOptions(folder: string, options: SceneOptions): Replicas
       sharedFolder: undefined,
       hfEndpoint: 'http://127.0.0.1:9',
       hfToken: undefined,
+      allowSources: ['127.0.0.1'],
       frontendFolder: undefined,
     },
   }

@@ -40,6 +40,8 @@ export interface FileOptions {
   sharedFolder: string | undefined
   hfEndpoint: string
   hfToken: string | undefined
+  /** Hosts and ranges besides the internet that sources may lead to. */
+  allowSources: readonly string[]
   /** The models folder of a frontend on this machine: its files are used where they are. */
   frontendFolder: string | undefined
 }
