@@ -25,6 +25,8 @@ const machine: readonly OptionName[] = [
   'vram_budget',
   'engine_ports',
   'engine_profiles',
+  'engine_user',
+  'engine_limits',
   'restart_engines',
   'keep_engines',
   'drain_s',

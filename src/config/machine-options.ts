@@ -1,3 +1,4 @@
+import { engineLimits, userAndGroup } from './engine-limit-types.ts'
 import type { Option } from './option.ts'
 import { address, boolean, budget, hostsAndRanges, integer, labels, oneOf, size, text, url } from './option-types.ts'
 
@@ -59,6 +60,18 @@ export const machineOptions = {
     value: 's',
     help: 'How long running requests may take to finish when what serves them is stopped',
     default: () => '120',
+  },
+  engine_user: {
+    type: userAndGroup,
+    value: 'user[:group]',
+    help: 'Run engines as this user and with its groups, so that they can read their model and little else; needs root and Linux',
+    default: () => undefined,
+  },
+  engine_limits: {
+    type: engineLimits,
+    value: 'name=n,…',
+    help: 'What each engine may take: memory=32GiB (what it writes to), files=4096, processes=512 (of its user), nice=5',
+    default: () => '',
   },
   engine_profiles: {
     type: text,
