@@ -132,7 +132,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   if (declaredRules) await applyDeclaredRules({ db, events, log, onChange: () => {} }, declaredRules)
   const { alongside } = options
   if (alongside) life.own(alongside.name, alongside.dispose)
-  const { owner, adminKey } = secrets
+  const { owner } = secrets
+  const adminKey = (): string => secrets.adminKey
   const liveness = livenessOf(config)
   const reach = openReach(config.allow_sources)
   const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach }
@@ -167,6 +168,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('gateway', () => gateway.dispose())
 
+  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey()), wrongKeys: new WrongKeys(clock) }
   const ending = new AbortController()
   const api = adminApi({
     db,
@@ -194,6 +196,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
     onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
+    replaceAdminKey(key) {
+      writeWhole(folder.file('admin.key'), `${key}\n`)
+      secrets.adminKey = key
+      guard.adminKeyHash = hashSecret(key)
+    },
     defaultToken: () => secrets.joinToken,
     fingerprint: () => (tls?.isSelfSigned ? tls.fingerprint : null),
     replaceDefaultToken(token) {
@@ -214,7 +221,6 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     frozen: () => control.frozen().join(', ') || undefined,
   }
   const admin = refuseOutOfReach(messageBus, api)
-  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey), wrongKeys: new WrongKeys(clock) }
   const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))

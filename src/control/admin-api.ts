@@ -6,6 +6,7 @@ import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform
 import { matchRoute } from '../platform/routes.ts'
 import { WrongKeys } from '../platform/wrong-keys.ts'
 import type { Answer, Answers, Params, Stream, Streams } from './api/answers.ts'
+import { adminKeyAnswers } from './api/admin-key.ts'
 import { authorize } from './api/authorize.ts'
 import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
@@ -96,6 +97,7 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...tokenAnswers(deps),
     ...gatewayAnswers(deps),
     ...keyAnswers(deps),
+    ...adminKeyAnswers(deps),
     ...requestAnswers(deps),
     ...eventAnswers(deps),
     ...sessionAnswers(deps),
