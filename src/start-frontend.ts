@@ -34,7 +34,7 @@ import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
-import { agreeOn } from './store/cluster-facts.ts'
+import { agreeOn, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { listNodes } from './store/nodes.ts'
 
@@ -102,7 +102,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   )
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
-  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
+  const clusterSecret = await agreeOn(db, CLUSTER_SECRET, secrets.clusterSecret)
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,

@@ -129,7 +129,7 @@ export class ControlScene {
   }
 
   admin<T = never>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    return this.call<T>(method, path, body, `Bearer ${ADMIN_KEY}`)
+    return this.call<T>(method, path, body, `Bearer ${this.asked.adminKey}`)
   }
 
   /** A call that `who` signs. */

@@ -38,8 +38,8 @@ test('an engine that wants more memory than its limit gets none', async () => {
 
 test('nothing of a command is for a shell to read', () => {
   const odd = ['prog', '$(id)', '`id`', 'a b', '--', '-n', "'", '"']
-  const { argv } = openConfinement({ user: undefined, limits: { nice: 1, files: 99 }, root: '/' })
-  expect(argv(odd)).toEqual(['nice', '-n', '1', 'prlimit', '--nofile=99', '--', ...odd])
+  const confinement = openConfinement({ user: undefined, limits: { nice: 1, files: 99 }, root: '/' })
+  expect(confinement.argv(odd)).toEqual(['nice', '-n', '1', 'prlimit', '--nofile=99', '--', ...odd])
 })
 
 test.each(['no-such-user-here', 'nobody:no-such-group', 'root'])('%s is no user for engines', (user) => {
@@ -49,7 +49,10 @@ test.each(['no-such-user-here', 'nobody:no-such-group', 'root'])('%s is no user 
 })
 
 test('an engine of another user reads its model, writes where it runs, and sees no secret', async () => {
-  if (!isRoot) return void expect(() => openConfinement({ user: 'nobody', limits: {}, root: '/' })).toThrow(/as root/)
+  if (!isRoot) {
+    expect(() => openConfinement({ user: 'nobody', limits: {}, root: '/' })).toThrow(/as root/)
+    return
+  }
   const folder = tempFolder()
   writeFileSync(join(folder, 'node.seed'), 'secret', { mode: 0o600 })
   mkdirSync(join(folder, 'worker'), { mode: 0o700 })
