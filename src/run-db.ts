@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Invocation } from './cli/parse-arguments.ts'
 import { checkLines, rowLines, storeLines, totalOf } from './cli/db/text.ts'
@@ -8,14 +8,17 @@ import type { Config } from './config/options.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { AppError } from './platform/errors.ts'
+import { newSecret } from './platform/secrets.ts'
 import { version } from './platform/version.ts'
+import { writeWhole } from './platform/write-whole.ts'
 import { describeStore } from './store/backup/describe-store.ts'
-import { restoreBackup } from './store/backup/restore.ts'
+import { refuseLeader, restoreBackup } from './store/backup/restore.ts'
 import { stageBackup } from './store/backup/stage.ts'
 import { writeBackup } from './store/backup/write-backup.ts'
 import { writeFile } from './store/backup/write-file.ts'
 import { openDriver, type Target } from './store/database.ts'
-import type { Driver } from './store/driver.ts'
+import { CLUSTER_SECRET, replaceFact } from './store/cluster-facts.ts'
+import { LIMIT_MS, type Driver } from './store/driver.ts'
 import { findMigrations } from './store/migration-files.ts'
 
 interface Job {
@@ -41,6 +44,8 @@ export function runDb(
       return exportStore(job)
     case 'import':
       return importStore(job)
+    case 'rotate-secret':
+      return rotateSecret(job)
     default:
       return info(job)
   }
@@ -117,6 +122,30 @@ async function importStore({ config, target, terminal, values, own }: Job): Prom
   } finally {
     folder?.dispose()
   }
+  return 0
+}
+
+/** While no frontend runs: each of them would go on with the old one. */
+async function rotateSecret({ config, target, terminal }: Job): Promise<number> {
+  const folder = openDataFolder(config.data)
+  try {
+    const secret = newSecret('flc')
+    await withStore(target, (driver) =>
+      driver.transaction(async (tx) => {
+        await refuseLeader(tx, driver)
+        await replaceFact(tx, CLUSTER_SECRET, secret)
+      }, LIMIT_MS),
+    )
+    writeWhole(folder.file('cluster.secret'), `${secret}\n`)
+    // Data keys of the old secret are in the one, and a certificate of its CA is the other; both are had anew.
+    for (const name of ['routing-table.json', 'data-client.json']) rmSync(folder.file(name), { force: true })
+  } finally {
+    folder.dispose()
+  }
+  const text =
+    'The secret of the cluster is another one. Start the frontends, and gateways on their own again: nodes take their new\n' +
+    'data keys when they next ask for their credentials, within minutes; until then requests to them are refused.'
+  terminal.print(config.json ? JSON.stringify({ rotated: true }) : text)
   return 0
 }
 

@@ -33,6 +33,7 @@ import type { Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
+import { WrongKeys } from './platform/wrong-keys.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
 const POLL_MS = 20
@@ -103,10 +104,11 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const certificateFile = folder.file('data-client.json')
   const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, certificateFile, limits })
   life.own('gateway', () => gateway.dispose())
-  const inference = { handler: gateway.handler, guard: { keys: gateway.keys, clock }, metrics: gateway.metrics }
+  const guard = { keys: gateway.keys, clock, wrongKeys: new WrongKeys(clock) }
+  const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
-  onUpgrade = gateway.handler.upgrades((request) => allowInference(request, { keys: gateway.keys, clock }))
+  onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
 
   const over = new AbortController()

@@ -21,6 +21,7 @@ import { openMessageBus, readNatsTls, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
 import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
 import { openListenerTls } from './open-listener-tls.ts'
+import { openReach } from './model-source/reach.ts'
 import { formatAddress, reachableAddress, type Address } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { DataFolder } from './platform/data-folder.ts'
@@ -32,7 +33,8 @@ import type { Logger } from './platform/log.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
-import { agreeOn } from './store/cluster-facts.ts'
+import { WrongKeys } from './platform/wrong-keys.ts'
+import { agreeOn, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { listNodes } from './store/nodes.ts'
 
@@ -100,7 +102,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   )
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
-  const clusterSecret = await agreeOn(db, 'cluster_secret', secrets.clusterSecret)
+  const clusterSecret = await agreeOn(db, CLUSTER_SECRET, secrets.clusterSecret)
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,
@@ -130,9 +132,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   if (declaredRules) await applyDeclaredRules({ db, events, log, onChange: () => {} }, declaredRules)
   const { alongside } = options
   if (alongside) life.own(alongside.name, alongside.dispose)
-  const { owner, adminKey } = secrets
+  const { owner } = secrets
+  const adminKey = (): string => secrets.adminKey
   const liveness = livenessOf(config)
-  const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
+  const reach = openReach(config.allow_sources)
+  const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach }
   const control = startControl({
     db,
     bus: controlBus,
@@ -164,6 +168,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('gateway', () => gateway.dispose())
 
+  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey()), wrongKeys: new WrongKeys(clock) }
   const ending = new AbortController()
   const api = adminApi({
     db,
@@ -191,6 +196,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
     onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
+    replaceAdminKey(key) {
+      writeWhole(folder.file('admin.key'), `${key}\n`)
+      secrets.adminKey = key
+      guard.adminKeyHash = hashSecret(key)
+    },
     defaultToken: () => secrets.joinToken,
     fingerprint: () => (tls?.isSelfSigned ? tls.fingerprint : null),
     replaceDefaultToken(token) {
@@ -211,7 +221,6 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     frozen: () => control.frozen().join(', ') || undefined,
   }
   const admin = refuseOutOfReach(messageBus, api)
-  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
   const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))

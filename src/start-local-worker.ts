@@ -49,6 +49,7 @@ export function startLocalWorker(
       limits: { drainMs: config.drain_s * 1000, orphanGraceMs: ORPHAN_GRACE_MS },
       restartEngines: config.restart_engines,
       keepEngines: config.keep_engines,
+      confine: { user: config.engine_user, limits: config.engine_limits },
       profilesFolder: config.engine_profiles ?? join(folder, 'engine-profiles'),
       files: {
         quotaBytes: config.models_quota,
@@ -56,6 +57,7 @@ export function startLocalWorker(
         sharedFolder: config.shared_models,
         hfEndpoint: config.hf_endpoint,
         hfToken: config.hf_token,
+        allowSources: config.allow_sources,
         frontendFolder,
       },
     },

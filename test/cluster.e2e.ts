@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Cluster, PACE } from '../src/testing/cluster.ts'
 import { freePort } from '../src/testing/free-port.ts'
-import { enginesOf, startFrontend, startWorkerProcess } from '../src/testing/flotilla.ts'
+import { enginesOf, runFlotilla, startFrontend, startWorkerProcess } from '../src/testing/flotilla.ts'
 import { onEmbedded, onServers } from '../src/testing/grounds.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
@@ -224,3 +224,18 @@ test('a worker may start before its frontend: it says so and joins when there is
   await until(async () => JSON.stringify((await frontend.admin('GET', '/api/nodes')).body).includes('"healthy"'))
   expect(worker.stderr()).toContain('a frontend answers again')
 })
+
+test('with another secret of the cluster nodes get new data keys, and serve again', async () => {
+  const cluster = await Cluster.start('--auto-approve')
+  await cluster.members('a')
+  await cluster.model('m', 1)
+  const keyOf = (): string => readFileSync(join(cluster.frontend.data, 'cluster.secret'), 'utf8')
+  const old = keyOf()
+  const refused = await runFlotilla(['db', 'rotate-secret', '--data', cluster.frontend.data])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('is in use by another Flotilla') })
+  await cluster.frontend.signal('SIGTERM')
+  expect(await runFlotilla(['db', 'rotate-secret', '--data', cluster.frontend.data])).toMatchObject({ code: 0 })
+  expect(keyOf()).not.toBe(old)
+  await cluster.restart()
+  await until(() => cluster.answers('m'), 60_000)
+}, 120_000)

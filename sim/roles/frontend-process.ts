@@ -47,7 +47,7 @@ export class FrontendProcess {
       log,
       owner: name,
       clusterSecret: CLUSTER_SECRET,
-      adminKey: 'admin',
+      adminKey: () => 'admin',
       liveness: settings.liveness,
       events: { wake: () => {} },
       placement: settings.policy,

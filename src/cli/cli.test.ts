@@ -136,7 +136,7 @@ describe('help', () => {
         expect(text).toContain(`  --${name.replaceAll('_', '-')}${option.switch ? '\n' : ` <${option.value}>\n`}`)
       }
       for (const { name, summary } of command.subcommands ?? [])
-        expect(text).toMatch(new RegExp(`^  ${name} .*  ${summary.slice(0, 9)}`, 'm'))
+        expect(text).toMatch(new RegExp(`^  ${name} .*${summary.slice(0, 9)}`, 'm'))
     }
   })
 

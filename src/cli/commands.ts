@@ -25,11 +25,20 @@ const machine: readonly OptionName[] = [
   'vram_budget',
   'engine_ports',
   'engine_profiles',
+  'engine_user',
+  'engine_limits',
   'restart_engines',
   'keep_engines',
   'drain_s',
 ]
-const files: readonly OptionName[] = ['models_quota', 'download_limit', 'shared_models', 'hf_endpoint', 'hf_token']
+const files: readonly OptionName[] = [
+  'models_quota',
+  'download_limit',
+  'shared_models',
+  'allow_sources',
+  'hf_endpoint',
+  'hf_token',
+]
 const admission: readonly OptionName[] = [
   'max_body',
   'max_connections',

@@ -1,5 +1,6 @@
+import { engineLimits, userAndGroup } from './engine-limit-types.ts'
 import type { Option } from './option.ts'
-import { address, boolean, budget, integer, labels, oneOf, size, text, url } from './option-types.ts'
+import { address, boolean, budget, hostsAndRanges, integer, labels, oneOf, size, text, url } from './option-types.ts'
 
 /** What one machine brings to a cluster: its replicas, engines and files of models. */
 export const machineOptions = {
@@ -60,6 +61,18 @@ export const machineOptions = {
     help: 'How long running requests may take to finish when what serves them is stopped',
     default: () => '120',
   },
+  engine_user: {
+    type: userAndGroup,
+    value: 'user[:group]',
+    help: 'Run engines as this user and with its groups, so that they can read their model and little else; needs root and Linux',
+    default: () => undefined,
+  },
+  engine_limits: {
+    type: engineLimits,
+    value: 'name=n,…',
+    help: 'What each engine may take: memory=32GiB (what it writes to), files=4096, processes=512 (of its user), nice=5',
+    default: () => '',
+  },
   engine_profiles: {
     type: text,
     value: 'folder',
@@ -89,6 +102,12 @@ export const machineOptions = {
     value: 'folder',
     help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
     default: () => undefined,
+  },
+  allow_sources: {
+    type: hostsAndRanges,
+    value: 'host|range,…',
+    help: 'Hosts and ranges of private networks that model files and engines may be fetched from, such as nas.lan,192.168.0.0/16; any for all. The internet, the frontends and hf_endpoint need none',
+    default: () => '',
   },
   hf_endpoint: {
     type: url('http', 'https'),

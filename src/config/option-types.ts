@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'
 import { LABEL_LIMITS, labelProblem, parseLabels } from '../core/nodes/labels.ts'
 import { hostAndPort, type Address } from '../platform/address.ts'
+import { isRange } from '../platform/address-ranges.ts'
 
 /** Types of options. Each takes the text of a flag or variable as well as the value a YAML file holds. */
 
@@ -59,6 +60,17 @@ export function urls(...protocols: string[]): z.ZodType<string[]> {
     .transform((values) => values.filter((value) => value !== '').map((value) => value.replace(/\/+$/, '')))
     .refine((values) => values.length > 0 && values.every((one) => url(...protocols).safeParse(one).success), expected)
 }
+
+const HOST_FORMS = 'expected names of hosts, addresses or ranges, such as nas.lan,192.168.0.0/16'
+
+/** Names, addresses and ranges in CIDR, as text with commas between them or as a list. */
+export const hostsAndRanges: z.ZodType<string[]> = z
+  .union([z.string().transform((value) => value.split(',')), z.array(z.string())], { error: HOST_FORMS })
+  .transform((values) => values.map((value) => value.trim()).filter((value) => value !== ''))
+  .refine(
+    (values) => values.every((one) => isRange(one) || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/i.test(one)),
+    HOST_FORMS,
+  )
 
 const FINGERPRINT_FORMS = 'expected sha256: and 64 hexadecimal digits, as the frontend prints it; several with commas'
 

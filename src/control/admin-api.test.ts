@@ -181,6 +181,7 @@ const happy: Record<AdminRouteName, Happy> = {
   createKey: { body: () => ({ name: 'ci', scopes: ['admin'] }), says: { name: 'ci', scopes: ['admin'] } },
   rotateKey: { body: () => ({}), says: { name: 'app', state: 'active', key: expect.stringMatching(/^fk_/) } },
   revokeKey: { says: { name: 'app', state: 'revoked' } },
+  rotateAdminKey: { says: { key: expect.stringMatching(/^fla_/), ended_sessions: 0 } },
   admitGateway: {
     body: () => ({ protocol: SPOKEN.newest, public_key: anApplicant().publicKey }),
     says: { bus_url: 'nats://bus:4222' },

@@ -4,7 +4,9 @@ import { adminRoutes, type AdminRouteName, type AdminStreamName } from '../api/a
 import { AppError } from '../platform/errors.ts'
 import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform/http.ts'
 import { matchRoute } from '../platform/routes.ts'
+import { WrongKeys } from '../platform/wrong-keys.ts'
 import type { Answer, Answers, Params, Stream, Streams } from './api/answers.ts'
+import { adminKeyAnswers } from './api/admin-key.ts'
 import { authorize } from './api/authorize.ts'
 import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
@@ -46,6 +48,7 @@ const MOST_BODY_BYTES = 1024 * 1024
 /** Serves everything under `/api/`: the routes are data, the files in `api/` say what each of them does. */
 export function adminApi(deps: AdminDeps): Handler {
   const answers = adminAnswers(deps)
+  const wrongKeys = new WrongKeys(deps.clock)
   const streams: Readonly<Partial<Record<AdminRouteName, Stream>>> = adminStreams(deps)
   const routes = (Object.keys(adminRoutes) as AdminRouteName[]).map((name) => ({ name, ...adminRoutes[name] }))
   return async (request, response) => {
@@ -53,7 +56,9 @@ export function adminApi(deps: AdminDeps): Handler {
     const match = matchRoute(routes, request.method ?? 'GET', path)
     if (!('route' in match)) throw unmatched(path, request.method ?? 'GET', match.allowed)
     const { route, params } = match
-    const caller = await authorize(request, route.auth, params, deps)
+    const caller = await authorize(request, route.auth, params, deps).catch((error: unknown) => {
+      throw wrongKeys.judge(request, error)
+    })
     const stream = streams[route.name]
     if (stream) {
       const isStillAllowed = (asked: IncomingMessage): Promise<unknown> => authorize(asked, route.auth, params, deps)
@@ -92,6 +97,7 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...tokenAnswers(deps),
     ...gatewayAnswers(deps),
     ...keyAnswers(deps),
+    ...adminKeyAnswers(deps),
     ...requestAnswers(deps),
     ...eventAnswers(deps),
     ...sessionAnswers(deps),

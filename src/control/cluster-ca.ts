@@ -57,11 +57,19 @@ const GATEWAY_LIFE_MS = 90 * DAY_MS
 
 /** For the key of a gateway; throws when it is none that can be used. */
 export function gatewayCertificate(clusterSecret: string, publicKeyPem: string, nowMs: number): string {
-  const publicKey = createPublicKey(publicKeyPem)
-  if (publicKey.asymmetricKeyType !== 'ec' && publicKey.asymmetricKeyType !== 'ed25519') {
-    throw new AppError('bad_request', 'public_key: expected an elliptic curve key.')
+  const publicKey = readPublicKey(publicKeyPem)
+  if (publicKey?.asymmetricKeyType !== 'ec' && publicKey?.asymmetricKeyType !== 'ed25519') {
+    throw new AppError('bad_request', 'public_key: expected an elliptic curve key, as PEM.')
   }
   return clusterCa(clusterSecret).issue(publicKey, 'client', 'flotilla gateway', GATEWAY_LIFE_MS, nowMs)
+}
+
+function readPublicKey(pem: string): KeyObject | undefined {
+  try {
+    return createPublicKey(pem)
+  } catch {
+    return undefined
+  }
 }
 
 const clients = new Map<string, ClientTls>()

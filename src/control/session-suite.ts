@@ -51,6 +51,23 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
       (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action.startsWith('session.'))
     const run = (text: string, params: string[] = []) => scene().db.transaction((tx) => tx.query(text, params))
 
+    describe('another admin key', () => {
+      test('opens in the place of the old one, whose sessions and links end; those of API keys go on', async () => {
+        const [byAdmin, byKey] = [await signedIn(), await signedIn({ key: (await aKey()).key })]
+        const { code } = await aCode()
+        const { body } = await scene().admin<{ key: string; ended_sessions: number }>('POST', '/api/admin-key/rotate')
+        expect(body).toEqual({ key: expect.stringMatching(/^fla_[\w-]{43}$/), ended_sessions: 1 })
+        expect((await nodes({ cookie: byAdmin })).status).toBe(401)
+        expect((await nodes({ cookie: byKey })).status).toBe(200)
+        expect((await signIn({ code })).status).toBe(401)
+        expect((await nodes({ authorization: `Bearer ${ADMIN_KEY}` })).status).toBe(401)
+        expect((await nodes({ authorization: `Bearer ${body.key}` })).status).toBe(200)
+        const told = (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action === 'admin_key.rotated')
+        expect(told).toMatchObject([{ actor: 'admin', data: { ended_sessions: 1 } }])
+        expect(JSON.stringify(told)).not.toContain(body.key)
+      })
+    })
+
     describe('signing in', () => {
       test('with the admin key sets a cookie that no script reads and that opens the admin API', async () => {
         const seen = await signIn({ key: ADMIN_KEY })

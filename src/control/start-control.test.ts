@@ -49,7 +49,7 @@ async function aControl() {
     clock,
     log: silentLogger,
     owner: 'it',
-    adminKey: 'fla_test',
+    adminKey: () => 'fla_test',
     clusterSecret: 'secret',
     liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
     events: { wake: () => (wakes += 1) },

@@ -50,7 +50,7 @@ export interface ControlDeps {
   owner: string
   clusterSecret: string
   /** Of this frontend; gateways on their own take it as well, while it leads. */
-  adminKey: string
+  adminKey: () => string
   liveness: LivenessLimits
   /** To be woken when a turn or a heartbeat has appended an event. */
   events: Pick<EventFeed, 'wake'>
@@ -184,7 +184,7 @@ export function startControl({
     if (told) feed.wake()
     unmetRules.tell(plan)
     commands.send(world, lease)
-    bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey), ...keys]))
+    bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey()), ...keys]))
     wakeForRetry(world)
     facts.look(world)
     await prune(lease)

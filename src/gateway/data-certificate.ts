@@ -26,6 +26,8 @@ export class DataCertificate {
   readonly client = new ClientTls()
   readonly #deps: DataCertificateDeps
   #endsMs = 0
+  /** That of an earlier run as well. */
+  #isOld = true
 
   constructor(deps: DataCertificateDeps) {
     this.#deps = deps
@@ -34,7 +36,12 @@ export class DataCertificate {
   }
 
   get isDue(): boolean {
-    return this.#endsMs - this.#deps.clock.nowMs() < RENEW_LEFT_MS
+    return this.#isOld || this.#endsMs - this.#deps.clock.nowMs() < RENEW_LEFT_MS
+  }
+
+  /** Control was away and may have come back with another CA: the one at hand is used until there is a new one. */
+  expire(): void {
+    this.#isOld = true
   }
 
   /** Rejects when nobody answers; an older control does not. */
@@ -44,6 +51,7 @@ export class DataCertificate {
     const { certificate } = await this.#deps.bus.request('dataCertificate', asked, { timeoutMs: TIMEOUT_MS })
     const pair = { cert: certificate, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }
     this.#use(pair)
+    this.#isOld = false
     if (this.#deps.file !== undefined) keep(this.#deps.file, pair)
   }
 

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { sendJson, type Handler } from '../platform/http.ts'
 import { hashSecret, newSecret } from '../platform/secrets.ts'
+import { WrongKeys } from '../platform/wrong-keys.ts'
 import { serve } from '../testing/http.ts'
 import { allowInference, type GuardDeps } from './guard.ts'
 
@@ -246,6 +247,20 @@ test('whatever is shown, only a key that is known opens, and the answer never re
       if (key.trim().length > 20) expect(outcome).not.toContain(key.trim())
     }),
   )
+})
+
+test('who shows one wrong key after another is told to wait, and a right key opens all the same', () => {
+  const guard = deps({ wrongKeys: new WrongKeys({ nowMs: () => NOW_MS }) })
+  const show = (key: string, from = LAN): string => {
+    const headers = { authorization: `Bearer ${key}` }
+    const request = { socket: { remoteAddress: from }, headers, url: '/v1/x', rawHeaders: [] }
+    return outcomeOf(() => allowInference(request as never, guard))
+  }
+  for (let i = 0; i < 20; i += 1) expect(show(`fk_${i}`)).toContain('This key is not known')
+  expect(show('fk_x')).toContain('Too many wrong keys')
+  expect(show('something')).toContain('Too many wrong keys')
+  for (const right of ['fk_plain', 'fk_boss', ADMIN]) expect(show(right)).toBe('let in')
+  expect(show('fk_x', '10.0.0.8')).toContain('This key is not known')
 })
 
 function outcomeOf(call: () => unknown): string {

@@ -5,7 +5,9 @@ import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { HttpRequest } from '../platform/exchange.ts'
 import { hashSecret, sameHash } from '../platform/secrets.ts'
+import { PROXY_HEADERS } from '../platform/request-origin.ts'
 import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../platform/shown-key.ts'
+import type { WrongKeys } from '../platform/wrong-keys.ts'
 
 /** Who asks, as far as it matters for what they may ask. */
 export interface Caller {
@@ -23,6 +25,8 @@ export interface GuardDeps {
   clock: Pick<Clock, 'nowMs'>
   /** `hashSecret` of the admin key of this frontend; a gateway on its own has none and learns such keys like others. */
   adminKeyHash?: string | undefined
+  /** Counts those who show wrong ones. */
+  wrongKeys?: WrongKeys
 }
 
 /** The `keyId` of the admin key, which has no row in the store. */
@@ -63,7 +67,7 @@ function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller 
   if (key !== undefined) {
     const holder = holderOf(hashSecret(key), deps, purpose)
     if (!(holder instanceof AppError)) return holder
-    if (refusal !== undefined || looksLikeOurs(key)) throw holder
+    if (refusal !== undefined || looksLikeOurs(key)) throw deps.wrongKeys?.judge(request, holder) ?? holder
   }
   if (refusal === undefined) return { keyId: null, models: null }
   throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
@@ -108,8 +112,6 @@ function whyNotWithoutKey(request: HttpRequest): string | undefined {
     ? 'Inference through a proxy needs a key.'
     : undefined
 }
-
-const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
 /** Clients say the same host again and again. */
 let lastHost = { host: '', isLoopback: false }

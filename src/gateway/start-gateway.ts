@@ -159,7 +159,11 @@ export function startGateway(options: GatewayOptions): Gateway {
     if (table.apply(delta, clock.nowMs())) hear(delta.version !== delta.from_version)
     else refresh()
   })
-  bus.onReconnect(refresh)
+  bus.onReconnect(() => {
+    certificate.expire()
+    certifyAtMs = 0
+    refresh()
+  })
   bus.respond('why', async ({ request_id: id }) => {
     const decision = handler.decisions.find(id)
     return decision && { decision }

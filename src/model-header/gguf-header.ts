@@ -4,6 +4,7 @@ import { slidingWindowOf } from './gguf-window.ts'
 import { stateOf } from './gguf-state.ts'
 import { Metadata } from './gguf-metadata.ts'
 import type { GgufFile } from './gguf-file.ts'
+import { possibleHeader } from './possible-header.ts'
 import { quantisationOf } from './quantisation.ts'
 
 /** Schemas have the same limit. */
@@ -29,7 +30,7 @@ export function ggufHeader([first, ...others]: readonly [GgufFile, ...GgufFile[]
     hasCache(layer) ? attention(metadata, layer, window?.layers[layer] ?? false) : { key: 0, value: 0 },
   )
   const hostBytes = sum(tensors.filter(({ name }) => INPUT.test(name)))
-  return {
+  const header: ModelHeader = {
     format: 'gguf',
     architecture: metadata.architecture,
     quantisation: quantisationOf(metadata.number('general.file_type')),
@@ -45,6 +46,7 @@ export function ggufHeader([first, ...others]: readonly [GgufFile, ...GgufFile[]
     slidingWindow: window,
     stateBytes: state.bytes,
   }
+  return possibleHeader(header, label)
 }
 
 /** A model that only reads keeps nothing of what it has read. */

@@ -18,7 +18,8 @@ const cachedLayers: Readonly<Record<string, number>> = { gemma3n: 20 }
 /** Layers whose memory of a sequence has one size, however long that is (Mamba, RWKV, and what mixes them with attention). */
 export function stateOf(metadata: Metadata, layers: number): RecurrentState {
   const { architecture } = metadata
-  const cached = cachedLayers[architecture] ?? layers - (metadata.own('attention.shared_kv_layers') ?? 0)
+  const known = Object.hasOwn(cachedLayers, architecture) ? cachedLayers[architecture] : undefined
+  const cached = known ?? layers - (metadata.own('attention.shared_kv_layers') ?? 0)
   const interval = metadata.own('full_attention_interval') ?? 0
   const listed = metadata.list('attention.recurrent_layers')
   const elements = elementsOf(metadata)

@@ -35,7 +35,8 @@ const patterns: Readonly<Record<string, Pattern>> = {
 
 /** Which layers look back only so far, by the file's own list or by what is known of the family. */
 export function slidingWindowOf(metadata: Metadata, layers: number): ModelHeader['slidingWindow'] {
-  const known = patterns[metadata.architecture]
+  // Not by the name alone: a file may call itself `constructor`.
+  const known = Object.hasOwn(patterns, metadata.architecture) ? patterns[metadata.architecture] : undefined
   const pattern = known?.layers === undefined || known.layers === layers ? known : undefined
   const tokens = metadata.own('attention.sliding_window') ?? pattern?.tokens ?? 0
   const listed = metadata.list('attention.sliding_window_pattern')

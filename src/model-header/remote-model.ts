@@ -21,7 +21,7 @@ export async function remoteModel(
   { hub, clock, log, random }: RemoteModelDeps,
   signal: AbortSignal,
 ): Promise<ModelFile[]> {
-  const ask: AskDeps = { clock, log, random, limits: retry, stallMs: STALL_MS }
+  const ask: AskDeps = { clock, log, random, limits: retry, stallMs: STALL_MS, reach: hub.reach }
   const { files } =
     source.kind === 'url'
       ? resolveUrl(source)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openReach } from '../model-source/reach.ts'
 import { resolveUrl } from '../model-source/resolve.ts'
 import { parseSource, type UrlSource } from '../model-source/source.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -26,7 +27,8 @@ function aModel(): Buffer {
 }
 
 function inspect(url: string, { signal = never, stallMs = 10_000, options = {} } = {}) {
-  const deps = { clock: systemClock, log: silentLogger, random: () => 0.5, limits, stallMs }
+  const reach = openReach(['127.0.0.1'])
+  const deps = { clock: systemClock, log: silentLogger, random: () => 0.5, limits, stallMs, reach }
   const find = async (text: string) =>
     resolveUrl(parseSource(text) as UrlSource).files.map((file) => ({
       path: file.path,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ModelHeader } from '../core/types.ts'
 import { AppError } from '../platform/errors.ts'
+import { possibleHeader } from './possible-header.ts'
 
 const count = z
   .int()
@@ -52,7 +53,7 @@ export function safetensorsHeader(json: unknown, weightsBytes: number, label: st
   const { key, value } = attention(facts)
   const hasCache = (layer: number): boolean => !/linear|mamba|conv|recurrent/.test(facts.layer_types?.[layer] ?? '')
   const perLayer = (elements: number) => Array.from({ length: layers }, (_, layer) => (hasCache(layer) ? elements : 0))
-  return {
+  const header: ModelHeader = {
     format: 'safetensors',
     architecture: facts.model_type,
     quantisation: facts.quantization_config?.quant_method ?? facts.dtype ?? facts.torch_dtype ?? null,
@@ -69,6 +70,7 @@ export function safetensorsHeader(json: unknown, weightsBytes: number, label: st
     slidingWindow: slidingWindow(facts, layers),
     stateBytes: 0,
   }
+  return possibleHeader(header, label)
 }
 
 function attention(facts: Config): { key: number; value: number } {

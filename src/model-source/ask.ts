@@ -1,13 +1,16 @@
 import { httpGet, type HttpAnswer, type HttpGet } from './http-get.ts'
 import { judgeAnswer } from './judge-answer.ts'
 import { connectionFailure, Interruption, persist, type Persistence } from './persist.ts'
+import type { Reach } from './reach.ts'
 import { StallWatch } from './stall-watch.ts'
 
 export interface AskDeps extends Persistence {
   stallMs: number
+  /** Where sources may lead; without it to the internet alone. */
+  reach?: Reach | undefined
 }
 
-type Question = Omit<HttpGet, 'signal'>
+type Question = Omit<HttpGet, 'signal' | 'reach'>
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
 
@@ -28,7 +31,7 @@ export function ask<T>(
       const watch = new StallWatch(deps.clock, deps.stallMs, signal)
       try {
         const get = await question(attempt)
-        const answer = await watch.during(httpGet({ ...get, signal: watch.signal }))
+        const answer = await watch.during(httpGet({ ...get, reach: deps.reach, signal: watch.signal }))
         try {
           return await watch.during(take(answer))
         } finally {

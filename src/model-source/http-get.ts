@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { clientRequest } from '../platform/client-request.ts'
+import { clientRequest, type ClientOptions } from '../platform/client-request.ts'
 import { AppError } from '../platform/errors.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import type { Trust } from '../platform/tls/trust.ts'
+import { internetOnly, type Reach } from './reach.ts'
 
 export interface HttpGet {
   url: URL
@@ -16,6 +17,10 @@ export interface HttpGet {
   stayOnHost?: boolean
   /** How the URL's own host is recognised; others by the CAs that there are. */
   trust?: Trust | undefined
+  /** Where it may lead, and where every redirect may lead. */
+  reach?: Reach | undefined
+  /** Whoever runs this machine has named the URL's own host, and no source has: it may be anywhere. */
+  isOurs?: boolean | undefined
   signal: AbortSignal
 }
 
@@ -41,18 +46,17 @@ export async function httpGet({
   credentials,
   stayOnHost,
   trust,
+  reach = internetOnly,
+  isOurs = false,
   signal,
 }: HttpGet): Promise<HttpAnswer> {
   let at = url
   let secret: Record<string, string> = { ...basicAuth(url), ...credentials }
   for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
-    const body = await ask(
-      at,
-      method,
-      { 'accept-encoding': 'identity', ...headers, ...secret },
-      signal,
-      at.host === url.host ? trust : undefined,
-    )
+    const isHome = at.host === url.host
+    const all = { 'accept-encoding': 'identity', ...headers, ...secret }
+    const how = { trust: isHome ? trust : undefined, reach: isOurs && isHome ? undefined : reach }
+    const body = await ask(at, { method, headers: all, signal }, how)
     const answer = { status: body.statusCode ?? 0, headers: body.headers, body, url: at }
     const next = redirectOf(answer)
     if (!next || (stayOnHost && next.host !== url.host)) return answer
@@ -76,19 +80,17 @@ function basicAuth({ username, password }: URL): Record<string, string> {
 
 function ask(
   url: URL,
-  method: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-  trust: Trust | undefined,
+  options: ClientOptions,
+  { trust, reach }: { trust: Trust | undefined; reach: Reach | undefined },
 ): Promise<IncomingMessage> {
+  reach?.checkHost(url.hostname)
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     // Without user and password: they are among the headers, for as long as they may be sent.
     const bare = new URL(url)
     bare.username = ''
     bare.password = ''
-    const options = { method, headers, signal }
-    const outgoing = trust ? clientRequest(bare, options, trust) : request(bare, options)
+    const outgoing = trust ? clientRequest(bare, options, trust) : request(bare, { ...options, ...reachOf(reach) })
     outgoing.once('response', (answer) => {
       // An answer that breaks off while nobody reads it yet is told to whoever reads it next.
       answer.on('error', () => {})
@@ -97,6 +99,11 @@ function ask(
     outgoing.on('error', reject)
     outgoing.end()
   })
+}
+
+/** On a connection of its own: one that somebody else has opened was not looked at. */
+function reachOf(reach: Reach | undefined): Pick<RequestOptions, 'lookup' | 'agent'> {
+  return reach ? { lookup: reach.lookup, agent: false } : {}
 }
 
 function redirectOf({ status, headers, url }: HttpAnswer): URL | undefined {

@@ -4,6 +4,7 @@ import { ask, jsonOf, type AskDeps } from './ask.ts'
 import { showUrl } from './http-get.ts'
 import { judgeAnswer } from './judge-answer.ts'
 import type { Located } from './wanted.ts'
+import type { Reach } from './reach.ts'
 import { isSafePath } from './safe-path.ts'
 import type { HubSource } from './source.ts'
 
@@ -11,6 +12,8 @@ import type { HubSource } from './source.ts'
 export interface Hub {
   endpoint: string
   token: string | undefined
+  /** Where sources that are URLs may lead, and redirects; without it to the internet alone. */
+  reach?: Reach
 }
 
 export interface HubFile {
@@ -45,10 +48,11 @@ export async function listRepository(
   signal: AbortSignal,
 ): Promise<HubFile[]> {
   const { repository, revision } = source
-  const { url, credentials } = locate(
-    hub,
-    `api/models/${repository}/tree/${encodeURIComponent(revision)}?recursive=true`,
-  )
+  const {
+    url,
+    credentials,
+    isOurs = false,
+  } = locate(hub, `api/models/${repository}/tree/${encodeURIComponent(revision)}?recursive=true`)
   const label = showUrl(url)
   const files: HubFile[] = []
   for (let pages = 0; ; pages += 1) {
@@ -56,7 +60,7 @@ export async function listRepository(
       label,
       deps,
       signal,
-      async () => ({ url, credentials }),
+      async () => ({ url, credentials, isOurs }),
       async (answer) => ({
         entries: page.safeParse(await jsonOf(answer, label, deps.clock.nowMs())),
         next: nextPage(answer.headers.link),
@@ -84,9 +88,9 @@ export function describeHubFile(
   deps: AskDeps,
   signal: AbortSignal,
 ): Promise<HubFile> {
-  const { url, credentials } = locateOnHub(hub, source, path)
+  const { url, credentials, isOurs = false } = locateOnHub(hub, source, path)
   const label = showUrl(url)
-  const question = { url, credentials, method: 'HEAD' as const, stayOnHost: true }
+  const question = { url, credentials, isOurs, method: 'HEAD' as const, stayOnHost: true }
   return ask(
     label,
     deps,
@@ -106,7 +110,7 @@ export function describeHubFile(
 
 function locate({ endpoint, token }: Hub, path: string): Located {
   const credentials: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return { url: new URL(`${endpoint.replace(/\/+$/, '')}/${path}`), credentials }
+  return { url: new URL(`${endpoint.replace(/\/+$/, '')}/${path}`), credentials, isOurs: true }
 }
 
 function escapePath(path: string): string {

@@ -17,4 +17,6 @@ export interface Located {
   url: URL
   /** Headers that only this URL's own host may see. */
   credentials: Record<string, string>
+  /** Whoever runs this machine has named the host: it may be in a network of one's own. */
+  isOurs?: boolean
 }

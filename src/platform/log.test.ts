@@ -25,6 +25,19 @@ test('for people it is one line', () => {
   )
 })
 
+test.each(['json', 'pretty'] as const)(
+  'log injection: nothing that is logged begins a line of its own, in %s',
+  (format) => {
+    const forged = String.raw`\n[00:00:00] INFO: forged\r\x1b[2J`
+    const fields = `{ name: 'n${forged}', model: 'm${forged}', err: new Error('e${forged}') }`
+    const text = logged(format, `log.warn(${fields}, 'said ${forged}')`)
+    expect(text).toContain('forged')
+    expect(text).not.toMatch(/^\[00:00:00\] INFO: forged/m)
+    // Neither does it move the cursor of whoever reads it.
+    for (const control of ['\u001b', '\r']) expect(text).not.toContain(control)
+  },
+)
+
 test('what is below the level is not written', () => {
   expect(logged('json', `log.debug('quiet')`)).toBe('')
 })

@@ -19,6 +19,7 @@ export async function createLogger({ level, format }: LogOptions): Promise<Logge
   const options = {
     level,
     base: null,
+    serializers: { err: cleanError },
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[secret]' },
   }
   const pretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY)
@@ -30,10 +31,31 @@ export async function createLogger({ level, format }: LogOptions): Promise<Logge
     sync: true,
     colorize: process.stderr.isTTY && !process.env['NO_COLOR'],
     translateTime: 'SYS:HH:MM:ss',
-    // One event, one line; an error still shows its stack below.
+    // One event, one line; an error still shows its stack below. Other fields are written as JSON, these as they are:
+    // whoever chose a name that ends the line would write lines of his own.
     singleLine: true,
+    messageFormat: (line, key) => clean(textOf(line[key])),
+    customPrettifiers: { name: (name) => clean(textOf(name)) },
   })
   return pino(options, stream)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** Control characters as JSON writes them. */
+function clean(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1))
+}
+
+/** What is thrown may quote what somebody sent. The lines of a stack are ours. */
+function cleanError(error: Error): unknown {
+  const plain: unknown = pino.stdSerializers.err(error)
+  if (typeof plain !== 'object' || plain === null || !('stack' in plain)) return plain
+  const { message } = plain as { message?: string }
+  const lines = String(plain.stack).replace(message ?? '', () => clean(message ?? ''))
+  return { ...plain, stack: lines.split('\n').map(clean).join('\n') }
 }
 
 /** For tests and tools that must be quiet. */

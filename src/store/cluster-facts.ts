@@ -12,6 +12,17 @@ export function agreeOn(db: Database, name: string, proposal: string): Promise<s
   })
 }
 
+/** The fact from which data keys and the cluster's CA are made. */
+export const CLUSTER_SECRET = 'cluster_secret'
+
+/** Another one in its place, for a cluster that is stopped: what runs has the old one in memory. */
+export async function replaceFact(tx: Sql, name: string, value: string): Promise<void> {
+  await tx.query(
+    'insert into cluster_facts (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
+    [name, value],
+  )
+}
+
 const LOSS_ACCEPTED = 'loss_accepted_at'
 
 /** When an admin last said that the nodes that had gone are not to be waited for; null when nobody ever has. */
@@ -22,8 +33,5 @@ export async function lossAcceptedMs(sql: Sql): Promise<number | null> {
 
 export async function acceptLoss(tx: Sql): Promise<void> {
   const [row] = await tx.query<{ now: number }>('select now_ms() as now')
-  await tx.query(
-    'insert into cluster_facts (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
-    [LOSS_ACCEPTED, String(row!.now)],
-  )
+  await replaceFact(tx, LOSS_ACCEPTED, String(row!.now))
 }

@@ -62,6 +62,12 @@ export async function deleteSession(tx: Sql, hash: string): Promise<SessionRow |
   return sessionRow.array().parse(rows)[0]
 }
 
+/** Ends what admin keys have begun, of whichever frontend: sessions, and codes that would begin others. Returns how many sessions. */
+export async function endAdminSessions(tx: Sql): Promise<number> {
+  await tx.query('delete from sign_in_codes where key_id is null')
+  return (await tx.query('delete from sessions where key_id is null returning id')).length
+}
+
 export interface NewCode extends Holder {
   hash: string
   lifeMs: number

@@ -93,6 +93,7 @@ export class ControlScene {
       credentials: [],
       changes: 0,
       defaultToken: JOIN_TOKEN,
+      adminKey: ADMIN_KEY,
     }
     const worker = new ScriptedWorker()
     const ending = new AbortController()
@@ -128,7 +129,7 @@ export class ControlScene {
   }
 
   admin<T = never>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    return this.call<T>(method, path, body, `Bearer ${ADMIN_KEY}`)
+    return this.call<T>(method, path, body, `Bearer ${this.asked.adminKey}`)
   }
 
   /** A call that `who` signs. */
@@ -232,6 +233,7 @@ interface Asked {
   credentials: string[]
   changes: number
   defaultToken: string
+  adminKey: string
 }
 
 function depsFor(
@@ -251,7 +253,8 @@ function depsFor(
     modelsFolder: '/nowhere',
     hub: { endpoint: 'http://127.0.0.1:9', token: undefined },
     placement: 'spread',
-    adminKey: ADMIN_KEY,
+    adminKey: () => asked.adminKey,
+    replaceAdminKey: (key) => void (asked.adminKey = key),
     clusterSecret: 'secret',
     heartbeatPeriodMs: 5000,
     autoApprove: false,

@@ -181,6 +181,8 @@ function start(args: string[], env: Record<string, string>, program = main): Pro
     stdio: ['ignore', 'pipe', 'pipe'],
     // As ./flotilla and npm start do, so that not every process compiles all of it again.
     env: {
+      // Where tests serve files from.
+      FLOTILLA_ALLOW_SOURCES: '127.0.0.1',
       PATH: process.env['PATH'],
       HOME: tempFolder(),
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

@@ -37,7 +37,7 @@ export async function runControl(scene: ControlScene): Promise<RunningControl> {
     clock: systemClock,
     log: silentLogger,
     owner: 'it',
-    adminKey: 'fla_test',
+    adminKey: () => 'fla_test',
     clusterSecret: 'secret',
     liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
     events: { wake() {} },

@@ -29,6 +29,7 @@ export interface SceneOptions {
   /** YAML of further engines. */
   profiles?: string
   enginePorts?: ReplicasOptions['enginePorts']
+  confine?: ReplicasOptions['confine']
 }
 
 /**
@@ -129,6 +130,7 @@ export function replicasOptions(folder: string, options: SceneOptions): Replicas
     limits: { drainMs: options.drainMs ?? 20_000, orphanGraceMs: options.orphanGraceMs ?? 60_000 },
     restartEngines: options.isClean ?? false,
     keepEngines: false,
+    confine: options.confine ?? { user: undefined, limits: {} },
     profilesFolder,
     files: {
       quotaBytes: undefined,
@@ -136,6 +138,7 @@ export function replicasOptions(folder: string, options: SceneOptions): Replicas
       sharedFolder: undefined,
       hfEndpoint: 'http://127.0.0.1:9',
       hfToken: undefined,
+      allowSources: ['127.0.0.1'],
       frontendFolder: undefined,
     },
   }

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import type { ProgressMessage, ReplicaStartMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { EngineProfile } from '../api/engine-profile.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
@@ -7,10 +8,11 @@ import type { Logger } from '../platform/log.ts'
 import { commandLine } from './engines/command-line.ts'
 import { engineEnvironment } from './engines/engine-environment.ts'
 import type { Engines } from './engines/engines.ts'
-import type { ModelFiles } from './files/model-files.ts'
+import type { ModelFiles, StagedModel } from './files/model-files.ts'
 import type { Journal, JournalEntry } from './journal.ts'
 import type { ReplicaLogs } from './logs/replica-logs.ts'
 import type { EnginePorts } from './ports.ts'
+import { unconfined, type Confinement } from './processes/confinement.ts'
 import type { EngineHooks, EngineProcess } from './processes/engine-process.ts'
 import { realProcesses, type Processes } from './processes/processes.ts'
 import { memoryComplaint } from './out-of-memory.ts'
@@ -31,6 +33,8 @@ export interface ReplicaDeps {
   moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
   /** The operating system's, unless somebody brings a machine of his own. */
   processes?: Processes
+  /** What engines are started with less than the worker; without it they have all that it has. */
+  confinement?: Confinement
 }
 
 export interface ReplicaLimits {
@@ -68,7 +72,7 @@ export async function launch(
   hooks: LaunchHooks,
 ): Promise<Launched> {
   const { signal, onProgress } = hooks
-  const { engines, files, ports, journal, processes = realProcesses } = deps
+  const { engines, files, ports, journal, processes = realProcesses, confinement = unconfined } = deps
   const program = await engines.ensure(profile.name, { signal, onProgress })
   const { model_name: modelName, options } = spec
   const source = profile.model === 'files' ? spec.source : null
@@ -99,11 +103,13 @@ export async function launch(
     }
     journal.write(spec.id, entry)
     const lines = linesOf(entry, deps)
+    const scratch = journal.scratchOf(spec.id)
+    confinement.admit(scratch, program, pathsOf(staged))
     const engine = await processes.start(
       {
-        argv: line.argv,
+        argv: confinement.argv(line.argv),
         env: engineEnvironment(process.env, { ...line.env, ...deps.moreEnvironment?.(spec) }),
-        cwd: journal.scratchOf(spec.id),
+        cwd: scratch,
         folder: journal.folderOf(spec.id),
       },
       hooksOf(key, lines, deps),
@@ -115,6 +121,12 @@ export async function launch(
     staged.release()
     throw error
   }
+}
+
+/** The model and what its options name beside it. */
+function pathsOf({ modelPath, options }: StagedModel): string[] {
+  const named = Object.values(options).filter((value) => typeof value === 'string' && isAbsolute(value))
+  return [...(modelPath === undefined ? [] : [modelPath]), ...(named as string[])]
 }
 
 /** What is known of an engine that runs, whoever started it. */

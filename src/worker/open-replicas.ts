@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Clock } from '../platform/clock.ts'
 import type { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
@@ -15,6 +15,7 @@ import type { ReplicaLimits } from './launch.ts'
 import { logsHandler, type LogsHandler } from './logs/logs-handler.ts'
 import { ReplicaLogs } from './logs/replica-logs.ts'
 import { Ports, type PortRange } from './ports.ts'
+import { openConfinement, type ConfinementOptions } from './processes/confinement.ts'
 import { workOfEach } from './processes/group-work.ts'
 import { startWatchdog } from './processes/watchdog.ts'
 import { Pulls } from './pulls.ts'
@@ -32,6 +33,8 @@ export interface ReplicasOptions {
   /** Where users put profiles of engines. */
   profilesFolder: string
   files: FileOptions
+  /** As which user engines run, and what each may take. */
+  confine: Omit<ConfinementOptions, 'root'>
 }
 
 export interface FileOptions {
@@ -40,6 +43,8 @@ export interface FileOptions {
   sharedFolder: string | undefined
   hfEndpoint: string
   hfToken: string | undefined
+  /** Hosts and ranges besides the internet that sources may lead to. */
+  allowSources: readonly string[]
   /** The models folder of a frontend on this machine: its files are used where they are. */
   frontendFolder: string | undefined
 }
@@ -104,6 +109,7 @@ export async function openReplicas(
     clock,
     log,
     limits,
+    confinement: openConfinement({ ...options.confine, root: dirname(folder) }),
     onChange,
     moreEnvironment: fakeDevices && ((spec) => fakeDevices.environmentFor(spec, supervisor.all())),
   })

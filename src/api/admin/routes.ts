@@ -303,6 +303,14 @@ export const adminRoutes = {
     body: schemas.rotateInput,
     reply: schemas.keyCreated,
   },
+  rotateAdminKey: {
+    method: 'POST',
+    path: '/api/admin-key/rotate',
+    auth: 'admin',
+    summary:
+      'Replace the admin key of this frontend; the old one no longer works, nor do sessions that an admin key began',
+    reply: schemas.adminKeyCreated,
+  },
   admitGateway: {
     method: 'POST',
     path: '/api/gateways/credentials',

@@ -229,6 +229,14 @@ export type KeyView = z.infer<typeof keyView>
 export const keyCreated = keyView.extend({ key: z.string() })
 export type KeyCreated = z.infer<typeof keyCreated>
 
+/** The admin key of a frontend, shown once; its file has it, too. */
+export const adminKeyCreated = z.object({
+  key: z.string(),
+  /** How many sessions of the dashboard have ended with the old one. */
+  ended_sessions: z.int(),
+})
+export type AdminKeyCreated = z.infer<typeof adminKeyCreated>
+
 /** How long the key that is replaced still works, so that programs can be given the new one without a gap. */
 export const rotateInput = z.strictObject({
   overlap_s: z

@@ -57,7 +57,7 @@ export class AnswerScan {
     const body = parse(bytes.toString('utf8'))
     if (!body) return void (this.isStrange = true)
     this.#note(body)
-    const [choice] = body.choices ?? []
+    const choice = body.choices?.[0]
     this.#words(choice?.message?.content ?? choice?.message?.reasoning_content)
     this.isWhole = typeof choice?.finish_reason === 'string'
   }
@@ -71,15 +71,15 @@ export class AnswerScan {
     this.#note(chunk)
     const delta = chunk.choices?.[0]?.delta
     const words = delta?.content || delta?.reasoning_content
-    if (!words) return
+    if (!isText(words)) return
     this.#words(words)
     if (this.firstMs === undefined) this.firstMs = nowMs
     else this.#onGap(nowMs - this.#lastMs)
     this.#lastMs = nowMs
   }
 
-  #words(words: string | null | undefined): void {
-    if (!words) return
+  #words(words: unknown): void {
+    if (!isText(words)) return
     this.parts += 1
     this.characters += words.length
     if (this.#keepsText) this.text += words
@@ -90,6 +90,11 @@ export class AnswerScan {
     if (typeof tokensIn === 'number' && typeof tokensOut === 'number') this.usage = { in: tokensIn, out: tokensOut }
     if (error) this.error = { code: textOf(error.code), message: textOf(error.message) }
   }
+}
+
+/** A server may say anything where words belong. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 function textOf(value: unknown): string {

@@ -41,6 +41,14 @@ export const dbCommand: Command = {
       ],
     },
     {
+      name: 'rotate-secret',
+      summary: 'Another secret of the cluster: new data keys and a new CA',
+      about:
+        'While every frontend of the cluster is stopped. Nodes stay approved: they get their new data keys and the new CA with\n' +
+        'their credentials, when frontends run again. Replicas go on, and are served again from then on.',
+      examples: ['flotilla db rotate-secret --data /srv/flotilla'],
+    },
+    {
       name: 'import',
       summary: 'Put a backup into an empty database',
       about:

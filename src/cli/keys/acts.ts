@@ -3,7 +3,7 @@ import { keyScope } from '../../api/key-scope.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client, type Given } from '../client.ts'
 import { findOne } from '../find-one.ts'
-import { few, parseSpanS, span } from '../format.ts'
+import { counted, few, parseSpanS, span } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { renderKeys } from './list.ts'
 
@@ -40,7 +40,16 @@ const rotate: Act = async (client, { values, own }) => {
   return show(client, created, () => [created.key])
 }
 
-export const keyActs = { list, create, rotate, revoke } satisfies Record<string, Act>
+const rotateAdmin: Act = async (client) => {
+  const created = await client.api.call('rotateAdminKey')
+  const { ended_sessions: ended } = created
+  const file = client.cluster.folder === undefined ? '' : '\nadmin.key in the data folder holds it too.'
+  if (!client.json)
+    client.terminal.note(`The admin key before no longer works; ${counted(ended, 'session')} ended.${file}`)
+  return show(client, created, () => [created.key])
+}
+
+export const keyActs = { list, create, rotate, 'rotate-admin': rotateAdmin, revoke } satisfies Record<string, Act>
 
 function keyInput({ own, lists }: Given): KeyInput {
   const [name, scope, expires] = [own.get('name')!, own.get('scope') ?? 'inference', own.get('expires')]

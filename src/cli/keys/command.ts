@@ -45,6 +45,14 @@ export const keysCommand: Command = {
       examples: ['flotilla keys rotate notebook > notebook.key', 'flotilla keys rotate notebook --overlap 1h'],
     },
     {
+      name: 'rotate-admin',
+      summary: 'Another admin key for this frontend; the old one ends at once',
+      about:
+        'Prints the new one alone; admin.key in the data folder of the frontend holds it, too. Sessions of the dashboard that\n' +
+        'an admin key began have ended then. Each frontend has an admin key of its own: name the frontend with --url.',
+      examples: ['flotilla keys rotate-admin'],
+    },
+    {
       name: 'revoke',
       summary: 'End a key; gateways refuse it from then on',
       arguments: [{ name: 'key' }],

@@ -32,6 +32,14 @@ async function run(args: string[], answers: Answers = {}) {
   return { ...(await flotilla(['keys', ...args, '--data', cluster.data], { terminal: { columns: 120 } })), ...cluster }
 }
 
+test('flotilla keys rotate-admin prints the new admin key alone, and says what has ended', async () => {
+  const answer = { key: 'fla_new', ended_sessions: 2 }
+  const { code, stdout, stderr } = await run(['rotate-admin'], { 'POST /api/admin-key/rotate': answer })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'fla_new\n' })
+  expect(stderr).toContain('no longer works; 2 sessions ended')
+  expect(stderr).toContain('admin.key in the data folder holds it too')
+})
+
 describe('flotilla keys', () => {
   test.each([[[]], [['list']]])('%j shows the keys and what each is good for', async (args) => {
     const { code, stdout, calls } = await run(args)

@@ -29,7 +29,9 @@ export interface AdminDeps {
   clock: Clock
   /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */
   ending: AbortSignal
-  adminKey: string
+  adminKey: () => string
+  /** Keeps another one, in its file as well; from then on it is the one that opens. */
+  replaceAdminKey: (key: string) => void | Promise<void>
   clusterSecret: string
   heartbeatPeriodMs: number
   /** Every new node is approved at once: for networks where whoever holds a join token is trusted. */

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { isLoopback } from '../../platform/address.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { addressOf } from '../acting.ts'
 import { AppError } from '../../platform/errors.ts'
+import { originOf, THIS_MACHINE } from '../../platform/request-origin.ts'
 
 /** Failures are counted for so long from the first one on; what is refused meanwhile does not prolong it. */
 const WINDOW_MS = 60_000
@@ -56,24 +55,4 @@ export class SignInThrottle {
     const retryAfterS = Math.ceil((window.endsAtMs - nowMs) / 1000)
     throw new AppError('busy', `Too many sign-ins have failed. Try again in ${retryAfterS} s.`, { retryAfterS })
   }
-}
-
-const THIS_MACHINE = 'this machine'
-
-/** Whoever comes through a proxy on this machine is not its owner, and all of them share one count. */
-function originOf(request: IncomingMessage): string {
-  const { headers } = request
-  const address = addressOf(request) ?? ''
-  if (!isLoopback(address)) return address.includes(':') ? networkOf(address) : address
-  return PROXY_HEADERS.some((name) => headers[name] !== undefined) ? 'a proxy' : THIS_MACHINE
-}
-
-const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
-
-/** One machine has a whole /64 of IPv6 addresses to choose from. */
-function networkOf(address: string): string {
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':')
-  const missing = tail === undefined ? 0 : Math.max(0, 4 - groups.length)
-  return [...groups, ...Array.from({ length: missing }, () => '0')].slice(0, 4).join(':')
 }

@@ -40,7 +40,8 @@ export async function restoreBackup(driver: Driver, staged: Staged, options: Res
   await driver.transaction((tx) => replaceAll(tx, driver, staged, options), RESTORE_LIMIT_MS)
 }
 
-async function refuseLeader(sql: Sql, { where }: Driver): Promise<void> {
+/** Throws while a frontend leads on this store. */
+export async function refuseLeader(sql: Sql, { where }: Driver): Promise<void> {
   const [leader] = await sql.query<{ left: number }>(
     `select expires_at - now_ms() as "left" from leases where name = 'leader' and owner <> '' and expires_at > now_ms()`,
   )

@@ -1,5 +1,5 @@
-/** Variables of the worker's own: join token, admin key, database. */
-const OURS = /^FLOTILLA_/
+/** Variables of the worker's own: join token, admin key, database, bus; and what systemd hands to services alone. */
+const OURS = /^(FLOTILLA_|LOCALAI_|PG[A-Z]|NATS_|DATABASE_URL$|CREDENTIALS_DIRECTORY$|NOTIFY_SOCKET$)/
 
 /** What an engine, or a command that installs one, gets: the worker's environment without the worker's own business. */
 export function engineEnvironment(

@@ -32,10 +32,10 @@ export async function locateOnFrontend(
   path: string,
   attempt: number,
   signal: AbortSignal,
-): Promise<{ url: URL; credentials: Record<string, string>; trust: Trust | undefined }> {
+): Promise<{ url: URL; credentials: Record<string, string>; trust: Trust | undefined; isOurs: true }> {
   try {
     const { url, headers, trust } = await unlessAborted(frontend.locate(path, { attempt, signal }), signal)
-    return { url, credentials: headers, trust }
+    return { url, credentials: headers, trust, isOurs: true }
   } catch (error) {
     if (error instanceof AppError && error.status < 500) throw error
     throw new Interruption(messageOf(error))

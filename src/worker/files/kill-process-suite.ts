@@ -9,6 +9,7 @@ const [folder = '', source = ''] = process.argv.slice(2)
 const files = await ModelFiles.open({
   folder,
   hfEndpoint: 'http://127.0.0.1:9',
+  allowSources: ['127.0.0.1'],
   frontend: { locate: () => Promise.reject(new Error('there is no frontend')) },
   freeBytes: async () => ({ free: 2 ** 40, total: 2 ** 40 }),
   clock: systemClock,

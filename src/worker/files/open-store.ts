@@ -1,4 +1,5 @@
 import { retryLimits, type RetryLimits } from '../../model-source/persist.ts'
+import { openReach } from '../../model-source/reach.ts'
 import { Turns } from '../../model-source/turns.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
@@ -23,6 +24,8 @@ export interface TransferOptions {
   hfEndpoint: string
   /** Sent to the endpoint's own host only. */
   hfToken?: string | undefined
+  /** Hosts and ranges besides the internet that sources may lead to. */
+  allowSources?: readonly string[]
   freeBytes: () => Promise<{ free: number; total: number }>
   random?: () => number
   limits?: Partial<TransferLimits>
@@ -68,6 +71,7 @@ export function wireTransfers(
     checkEveryBytes: limits?.checkEveryBytes ?? CHECK_EVERY_BYTES,
     limits: limits?.retry ?? retryLimits,
     hub: { endpoint: options.hfEndpoint, token: options.hfToken },
+    reach: openReach(options.allowSources ?? []),
     frontend,
     bandwidth: new Bandwidth(options.bytesPerSecond, clock),
     space: new Space({

@@ -116,7 +116,7 @@ test('how long a server asks to wait is read as seconds or as a date', async () 
     ['soon', 0],
   ] as const) {
     server.behaviours.push((_request, response) => void response.writeHead(503, { 'retry-after': text }).end())
-    const answer = await httpGet({ url: new URL(server.url), signal: never })
+    const answer = await httpGet({ url: new URL(server.url), isOurs: true, signal: never })
     let thrown: unknown
     try {
       judgeAnswer(answer, 'f', nowMs)

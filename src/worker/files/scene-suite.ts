@@ -18,6 +18,7 @@ export async function openModelFiles(options: Partial<ModelFilesOptions> = {}): 
   const files = await ModelFiles.open({
     folder: tempFolder(),
     hfEndpoint: 'http://127.0.0.1:9',
+    allowSources: ['127.0.0.1'],
     frontend: noFrontend,
     freeBytes: async () => ({ free: 100 * GIB, total: 200 * GIB }),
     clock: systemClock,

@@ -30,7 +30,9 @@ export async function transfer(
     const watch = new StallWatch(deps.clock, deps.stallMs, signal)
     try {
       const located = await wanted.locate(attempt, signal)
-      const answer = await watch.during(httpGet({ ...located, headers: part.rangeHeaders, signal: watch.signal }))
+      const answer = await watch.during(
+        httpGet({ ...located, reach: deps.reach, headers: part.rangeHeaders, signal: watch.signal }),
+      )
       try {
         await take(answer, wanted, part, deps, watch, onBytes)
       } finally {

@@ -2,7 +2,7 @@ import type { Edge } from './edge.ts'
 import type { Found, Reading } from './hardware.ts'
 import { readLine } from './system.ts'
 import { describeRan } from './tools.ts'
-import { wholeNumber } from './whole-number.ts'
+import { times, wholeNumber } from './whole-number.ts'
 
 /** Under WSL the tool lies outside the PATH of services. */
 export const NVIDIA_SMI = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi']
@@ -62,6 +62,5 @@ function isAbsent(cell: string): boolean {
 const isCard = /\b(geforce|rtx|gtx|quadro|tesla|titan|mig|[abhklmptv]\d{1,4}\w*)\b/i
 
 function mebibytes(cell: string): number | null {
-  const count = wholeNumber(cell.replace(/\s*MiB$/, ''))
-  return count === null ? null : count * MIB
+  return times(wholeNumber(cell.endsWith('MiB') ? cell.slice(0, -3) : cell), MIB)
 }

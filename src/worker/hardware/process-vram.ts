@@ -8,7 +8,7 @@ import { NVIDIA_SMI } from './nvidia.ts'
 import { realSystem } from './real-system.ts'
 import type { System } from './system.ts'
 import { createTools } from './tools.ts'
-import { wholeNumber } from './whole-number.ts'
+import { times, wholeNumber } from './whole-number.ts'
 
 /** What one process holds of one device. Bytes are null when the process is on the device and how much it has is not told. */
 export interface Holding {
@@ -64,8 +64,8 @@ export function parseComputeApps(output: string): { pid: number; uuid: string; b
     const [pid, uuid = '', used] = line.split(',').map((cell) => cell.trim())
     const number = wholeNumber(pid)
     if (number === null || uuid === '') return []
-    const mebibytes = wholeNumber(used?.replace(/\s*MiB$/, ''))
-    return [{ pid: number, uuid, bytes: mebibytes === null ? null : mebibytes * MIB }]
+    const mebibytes = wholeNumber(used?.endsWith('MiB') ? used.slice(0, -3) : used)
+    return [{ pid: number, uuid, bytes: times(mebibytes, MIB) }]
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/options.ts'
 import { describeModel, type Description } from '../../../model-header/describe.ts'
 import { showSource } from '../../../model-source/source.ts'
+import { ANYWHERE, openReach } from '../../../model-source/reach.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { painter } from '../../style.ts'
@@ -25,7 +26,8 @@ export interface Inspection {
 
 /** What the header of a model's files says. It reads them itself, a few hundred kilobytes, and needs no cluster. */
 export async function inspect({ wanted, config, terminal, clock }: Inspection): Promise<number> {
-  const hub = { endpoint: config.hf_endpoint, token: config.hf_token }
+  // Whoever gives the command asks for himself, from his own machine.
+  const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach: openReach([ANYWHERE]) }
   const found = await look(wanted, { hub, clock })
   if (found.kind === 'choice') throw choice(found.names)
   if (found.kind === 'unknown') {

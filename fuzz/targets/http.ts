@@ -1,0 +1,117 @@
+import { AnswerParser } from '../../src/platform/answer-parser.ts'
+import { readEvents } from '../../src/platform/sse-reader.ts'
+import { ChunkReader } from '../../src/platform/wire/chunk-reader.ts'
+import { readHead } from '../../src/platform/wire/read-head.ts'
+import { plainRequests, sentBytes } from '../../src/testing/odd-requests.ts'
+import { readByWire } from '../../src/testing/read-by-wire.ts'
+import fc from 'fast-check'
+import { inPieces } from '../pieces.ts'
+import { spoiled } from '../spoil.ts'
+import { insist, mayRefuse, mayRefuseLater, type FuzzTarget } from '../target.ts'
+
+const requests = Object.values(plainRequests).map((text) => Buffer.from(text, 'latin1'))
+const words = [
+  '\r\n',
+  ': ',
+  'Host',
+  'Content-Length',
+  'Transfer-Encoding: chunked',
+  'HTTP/1.1',
+  'GET ',
+  'POST /',
+  '0\r\n\r\n',
+]
+const requestBytes = fc.oneof(
+  spoiled(requests, words),
+  sentBytes.map((text) => Buffer.from(text, 'latin1')),
+)
+const chunked = [
+  '5\r\nhello\r\n0\r\n\r\n',
+  'A;x=y;z\r\n0123456789\r\n0\r\nx: y\r\n\r\n',
+  '1\r\na\r\n1\r\nb\r\n0\r\n\r\n',
+]
+const answers = [
+  'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello',
+  'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+  'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n',
+  'HTTP/1.0 200\r\n\r\nuntil the end',
+]
+const events = ['data: {"a":1}\n\n', ': alive\n\nevent: x\ndata: 1\ndata: 2\r\n\r\n', 'data: [DONE]\r\rdata:\n\n']
+
+/** Its own words for what it refuses; whoever reads from a connection ends it then. */
+const isPlainError = (error: unknown): boolean => error instanceof Error && error.constructor === Error
+
+export const httpTargets: readonly FuzzTarget[] = [
+  {
+    name: 'request-head',
+    reads: 'the head of an HTTP request, from any client',
+    cases: requestBytes,
+    read(bytes) {
+      const head = readHead(bytes, '/', 16_384)
+      if (typeof head === 'string') return
+      insist(head.end <= bytes.length, 'the head ends behind the bytes')
+      insist(!/[\r\n\0]/.test(head.url + head.rawHeaders.join('')), 'a line break got into a header')
+      insist(head.length === undefined || Number.isSafeInteger(head.length), 'the length is no number')
+      insist(Object.getPrototypeOf(Object.getPrototypeOf(head.headers) ?? {}) === null, 'headers inherit something')
+    },
+  },
+  {
+    name: 'request-connection',
+    reads: 'a connection of the wire, in pieces as they come',
+    cases: requestBytes,
+    async read(bytes) {
+      const { requests: read, rest } = await readByWire(inPieces(bytes))
+      const total = read.reduce((sum, { body }) => sum + body.length, 0)
+      insist(total + rest.length <= bytes.length, 'more came out than went in')
+    },
+  },
+  {
+    name: 'chunked-body',
+    reads: 'a body in chunks, from clients and engines',
+    cases: spoiled(chunked, ['\r\n', '0\r\n\r\n', ';', 'FFFFFFFFFFFF', '1\r\n']),
+    read(bytes) {
+      const reader = new ChunkReader()
+      let passed = 0
+      const onBody = (piece: Buffer): void => void (passed += piece.length)
+      mayRefuse(() => {
+        for (const piece of inPieces(bytes)) if (reader.push(piece, { onBody })) break
+      }, isPlainError)
+      insist(passed <= bytes.length, 'more came out than went in')
+    },
+  },
+  {
+    name: 'answer',
+    reads: 'the answer of an engine or of a data port',
+    cases: spoiled(answers, ['\r\n', 'HTTP/1.1 ', 'content-length: ', 'transfer-encoding: chunked', '\r\n\r\n']),
+    read(bytes) {
+      let passed = 0
+      const onHead = (): void => {}
+      const parser = new AnswerParser('POST', {
+        onHead,
+        onBody: (piece) => void (passed += piece.length),
+        onEnd: () => {},
+      })
+      mayRefuse(() => {
+        for (const piece of inPieces(bytes)) parser.push(piece)
+        parser.close()
+      }, isPlainError)
+      insist(passed <= bytes.length, 'more came out than went in')
+    },
+  },
+  {
+    name: 'server-sent-events',
+    reads: 'a stream of events, from a frontend or a model',
+    cases: spoiled(events, ['data:', 'event:', '\n\n', '\r', ':']),
+    async read(bytes) {
+      await mayRefuseLater(async () => {
+        for await (const { event, data } of readEvents(streamOf(inPieces(bytes)))) {
+          insist(event !== '' && event.length + data.length <= bytes.length * 2 + 10, 'an event out of nowhere')
+        }
+      })
+    },
+  },
+]
+
+async function* streamOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces
+}

@@ -1,0 +1,10 @@
+import type { ModelHeader } from '../core/types.ts'
+import { brokenFile } from './byte-reader.ts'
+
+/** The header, unless it makes sums that no number can hold: each figure may be possible, and their product not. */
+export function possibleHeader(header: ModelHeader, label: string): ModelHeader {
+  const { weightsBytes, hostBytes, stateBytes, keyElements, valueElements } = header
+  const figures = [weightsBytes, hostBytes, stateBytes, ...keyElements, ...valueElements]
+  if (figures.every((figure) => Number.isSafeInteger(figure))) return header
+  throw brokenFile(label, 'its figures are larger than any model')
+}
