@@ -38,7 +38,7 @@ function byScan(replicas: number): Begin {
   const candidates = tableOf(addresses(replicas))
     .routesOf(MODEL_NAME)
     .map((route): Candidate => {
-      return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position: 0, heapIndex: 0 }
+      return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position: 0, slot: 0 }
     })
   let uses = 0
   return () => {

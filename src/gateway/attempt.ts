@@ -25,6 +25,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   readonly pool: ServeDeps['pool']
   readonly route: LiveRoute
   pieces = 0
+  place: number | undefined
   readonly #deps: ServeDeps
   readonly #exchange: Exchange
   readonly #contact: Contact

@@ -10,6 +10,8 @@ export interface Awaited {
   /** Nothing has reached the client, and there is another replica to ask. */
   mayMove(): boolean
   giveUp(why: string): void
+  /** Where it stands among those that are watched, if it does. Whoever watches keeps this. */
+  place?: number | undefined
 }
 
 export interface SilenceDeps {
@@ -17,12 +19,6 @@ export interface SilenceDeps {
   log: Logger
   /** Why the node of a replica does not answer, if it does not. */
   askNode: (route: LiveRoute) => Promise<string | undefined>
-}
-
-interface Watched {
-  pieces: number
-  /** Looks in a row that have found no more of them. Counted, because the time of day may jump. */
-  silentLooks: number
 }
 
 const LOOK_EVERY_MS = 1000
@@ -40,7 +36,14 @@ const MOST_ASKED = 50
  */
 export class Silence {
   readonly #deps: SilenceDeps
-  readonly #watched = new Map<Awaited, Watched>()
+  /**
+   * A list in which each knows its place. A map's old table, when it is full of what was deleted, lives on until the next
+   * big collection of garbage and keeps all that was ever in it: with one, a third of all memory of requests grew old.
+   */
+  readonly #watched: Awaited[] = []
+  /** The pieces that there were at the last look; and looks in a row that found no more, as the time of day may jump. */
+  readonly #pieces: number[] = []
+  readonly #silentLooks: number[] = []
   readonly #asked = new Set<string>()
   #cancel: (() => void) | undefined
 
@@ -49,26 +52,39 @@ export class Silence {
   }
 
   watch(awaited: Awaited): void {
-    this.#watched.set(awaited, { pieces: awaited.pieces, silentLooks: 0 })
+    awaited.place = this.#watched.push(awaited) - 1
+    this.#pieces.push(awaited.pieces)
+    this.#silentLooks.push(0)
     this.#cancel ??= this.#deps.clock.after(LOOK_EVERY_MS, this.#look)
   }
 
   forget(awaited: Awaited): void {
-    this.#watched.delete(awaited)
+    const { place } = awaited
+    if (place === undefined) return
+    awaited.place = undefined
+    const last = this.#watched.pop()!
+    const pieces = this.#pieces.pop()!
+    const silentLooks = this.#silentLooks.pop()!
+    if (last === awaited) return
+    last.place = place
+    this.#watched[place] = last
+    this.#pieces[place] = pieces
+    this.#silentLooks[place] = silentLooks
   }
 
   dispose(): void {
     this.#cancel?.()
-    this.#watched.clear()
+    while (this.#watched.length > 0) this.forget(this.#watched.at(-1)!)
   }
 
   readonly #look = (): void => {
-    const isEmpty = this.#watched.size === 0
+    const isEmpty = this.#watched.length === 0
     this.#cancel = isEmpty ? undefined : this.#deps.clock.after(LOOK_EVERY_MS, this.#look)
-    for (const [awaited, watched] of this.#watched) {
-      watched.silentLooks = awaited.pieces === watched.pieces ? watched.silentLooks + 1 : 0
-      watched.pieces = awaited.pieces
-      if (watched.silentLooks >= ASK_AFTER_LOOKS) void this.#askNodeOf(awaited.route)
+    for (const [i, { pieces, route }] of this.#watched.entries()) {
+      const looks = pieces === this.#pieces[i] ? this.#silentLooks[i]! + 1 : 0
+      this.#pieces[i] = pieces
+      this.#silentLooks[i] = looks
+      if (looks >= ASK_AFTER_LOOKS) void this.#askNodeOf(route)
     }
   }
 
@@ -89,11 +105,9 @@ export class Silence {
   }
 
   #hopeless(nodeId: string): Awaited[] {
-    return [...this.#watched]
-      .filter(([awaited, { pieces, silentLooks }]) => {
-        const isSilent = awaited.route.nodeId === nodeId && awaited.pieces === pieces
-        return isSilent && silentLooks >= (awaited.mayMove() ? ASK_AFTER_LOOKS : PATIENCE_LOOKS)
-      })
-      .map(([awaited]) => awaited)
+    return this.#watched.filter((awaited, i) => {
+      const isSilent = awaited.route.nodeId === nodeId && awaited.pieces === this.#pieces[i]
+      return isSilent && this.#silentLooks[i]! >= (awaited.mayMove() ? ASK_AFTER_LOOKS : PATIENCE_LOOKS)
+    })
   }
 }

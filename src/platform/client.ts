@@ -22,7 +22,8 @@ export function clientOf(socket: Socket): Client {
  */
 export class Client {
   readonly #gone = new AbortController()
-  readonly #watchers = new Set<ClientWatcher>()
+  /** Few, and mostly one. Not a set: those keep what was deleted for a while, and with it all of a request. */
+  #watchers: ClientWatcher[] = []
 
   constructor(socket: Socket) {
     if (socket.destroyed) this.#gone.abort()
@@ -35,16 +36,18 @@ export class Client {
   }
 
   watch(watcher: ClientWatcher): void {
-    this.#watchers.add(watcher)
+    this.#watchers.push(watcher)
   }
 
   unwatch(watcher: ClientWatcher): void {
-    this.#watchers.delete(watcher)
+    const at = this.#watchers.indexOf(watcher)
+    if (at !== -1) this.#watchers.splice(at, 1)
   }
 
   #leave(): void {
     this.#gone.abort()
-    for (const watcher of this.#watchers) watcher.onClientGone()
-    this.#watchers.clear()
+    const watchers = this.#watchers
+    this.#watchers = []
+    for (const watcher of watchers) watcher.onClientGone()
   }
 }

@@ -32,6 +32,7 @@ test('secrets are compared by value, whatever their lengths', () => {
   expect(sameSecret('abc', 'abc')).toBe(true)
   expect(sameSecret('abc', 'abcd')).toBe(false)
   expect(sameSecret('', 'a')).toBe(false)
+  expect(sameSecret('abć', 'ab\u0007')).toBe(false)
 })
 
 test('a hash is the sha256 in hex, and hashes are compared by value', () => {

@@ -39,9 +39,12 @@ export function newSecret(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
 }
 
-/** Compares in constant time. */
+/**
+ * Compares in constant time. How long a secret is, is none. Not by their hashes: to make those took a quarter of all that
+ * a data port does for a short request.
+ */
 export function sameSecret(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
+  return a.length === b.length && timingSafeEqual(Buffer.from(a, 'utf16le'), Buffer.from(b, 'utf16le'))
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { RoutePolicy } from '../types.ts'
 import { hash32 } from './hash.ts'
-import type { Candidate } from './load-order.ts'
+import { MOST_USES, type Candidate } from './load-order.ts'
 import { ModelRoutes } from './model-routes.ts'
 import { choose, type Ask } from './policies.ts'
 import type { Route } from './table.ts'
@@ -28,6 +28,14 @@ export class LiveRoutes<R extends Route> {
   readonly #byModel = new Map<string, ModelRoutes<R>>()
   #elsewhere: ReadonlyMap<string, number> = new Map()
   #uses = 0
+  /** Mostly the one that is asked for next. */
+  #picked: Counted<R> | undefined
+  readonly #mostUses: number
+
+  /** Uses are numbered anew after so many. */
+  constructor(mostUses = MOST_USES) {
+    this.#mostUses = mostUses
+  }
 
   all(): R[] {
     return Array.from(this.#listed.values(), ({ route }) => route)
@@ -43,7 +51,8 @@ export class LiveRoutes<R extends Route> {
 
   pick(modelName: string, policy: RoutePolicy, ask: Ask, isOut: (route: R) => boolean): R | undefined {
     const routes = this.#byModel.get(modelName)
-    return routes && choose(policy, routes, ask, isOut)?.route
+    this.#picked = routes && (choose(policy, routes, ask, isOut) as Counted<R> | undefined)
+    return this.#picked?.route
   }
 
   ranked(modelName: string, most: number): R[] {
@@ -95,6 +104,7 @@ export class LiveRoutes<R extends Route> {
   /** Counts a request from this moment on; the returned function gives it back, once. */
   begin(route: R, nowMs: number): () => void {
     const candidate = this.#find(route) ?? newCandidate(route)
+    if (this.#uses === this.#mostUses - 1) this.#renumber()
     candidate.lastUse = this.#uses += 1
     candidate.lastUsedMs = nowMs
     this.#count(candidate, 1)
@@ -130,7 +140,17 @@ export class LiveRoutes<R extends Route> {
     for (const id of before.keys()) if (!counts.has(id)) this.#countElsewhere(id, 0)
   }
 
+  /** Once in billions of uses: in the same order, from 1 on. */
+  #renumber(): void {
+    const used = [...this.#listed.values(), ...this.#leaving.values()].filter(({ lastUse }) => lastUse > 0)
+    this.#uses = 0
+    for (const candidate of used.toSorted((a, b) => a.lastUse - b.lastUse)) candidate.lastUse = this.#uses += 1
+    for (const candidate of used) candidate.home?.byLoad.moved(candidate)
+  }
+
   #find(route: R): Counted<R> | undefined {
+    const picked = this.#picked
+    if (picked !== undefined && picked.route === route && picked.home !== undefined) return picked
     const listed = this.#listed.get(route.replicaId)
     return listed?.route.generation === route.generation ? listed : this.#leaving.get(keyOf(route))
   }
@@ -159,5 +179,5 @@ function keyOf({ replicaId, generation }: Route): string {
 
 function newCandidate<R extends Route>(route: R): Counted<R> {
   const position = hash32(route.replicaId)
-  return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position, heapIndex: 0, home: undefined }
+  return { route, here: 0, elsewhere: 0, lastUse: 0, lastUsedMs: undefined, position, slot: 0, home: undefined }
 }

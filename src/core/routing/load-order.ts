@@ -12,8 +12,8 @@ export interface Candidate<R extends Route = Route> {
   lastUsedMs: number | undefined
   /** Where it stands on the ring. */
   position: number
-  /** Where it stands in the heap of its order; the order keeps this. */
-  heapIndex: number
+  /** By what its order knows it; the order keeps this. */
+  slot: number
 }
 
 export function inFlightOf({ here, elsewhere }: Candidate): number {
@@ -30,87 +30,174 @@ export function compareLoad(a: Candidate, b: Candidate): number {
   )
 }
 
+/** Uses are numbered below this. Together with what is in flight they are one number, which is compared at once. */
+export const MOST_USES = 2 ** 33
+const MOST_COMPARED = 2 ** 20 - 1
+
+/** Children of each place: with four, a way down is half as long as with two, and what is compared lies side by side. */
+const ARITY = 4
+const FEWEST_PLACES = 16
+
 /**
- * The routes of one model with the best always at hand: a binary heap in which each candidate knows its place. A change
- * costs O(log n) and the best is read off the top, so that ten thousand replicas are as quick to choose from as ten.
+ * The routes of one model with the best always at hand: a heap of numbers in which each candidate finds its place. A
+ * change costs O(log n) and the best is read off the top, so that ten thousand replicas are nearly as quick to choose from
+ * as ten. Candidates themselves are looked at only where the numbers are the same: of those that were never used.
  */
 export class LoadOrder<R extends Route> {
-  readonly #heap: Candidate<R>[] = []
+  /** By slot; a slot is a candidate's for as long as it is here. */
+  readonly #candidates: (Candidate<R> | undefined)[] = []
+  readonly #freeSlots: number[] = []
+  #size = 0
+  /** By place: its load and its slot. By slot: its place. */
+  #loads = new Float64Array(FEWEST_PLACES)
+  #slots = new Int32Array(FEWEST_PLACES)
+  #places = new Int32Array(FEWEST_PLACES)
 
   add(candidate: Candidate<R>): void {
-    this.#heap.push(candidate)
-    this.#rise(candidate, this.#heap.length - 1)
+    const slot = this.#freeSlots.pop() ?? this.#candidates.length
+    candidate.slot = slot
+    this.#candidates[slot] = candidate
+    if (this.#size === this.#slots.length) this.#grow()
+    this.#loads[this.#size] = loadOf(candidate)
+    this.#size += 1
+    this.#rise(this.#size - 1, slot)
   }
 
-  remove(candidate: Candidate<R>): void {
-    const last = this.#heap.pop()!
-    if (last === candidate) return
-    last.heapIndex = candidate.heapIndex
-    this.moved(last)
+  remove({ slot }: Candidate<R>): void {
+    const place = this.#places[slot]!
+    this.#candidates[slot] = undefined
+    this.#freeSlots.push(slot)
+    this.#size -= 1
+    if (place === this.#size) return
+    this.#loads[place] = this.#loads[this.#size]!
+    this.#settle(place, this.#slots[this.#size]!)
   }
 
   /** To be called after anything that the order looks at has changed. */
   moved(candidate: Candidate<R>): void {
-    const index = candidate.heapIndex
-    this.#rise(candidate, index)
-    // One that has risen is better than all below it.
-    if (candidate.heapIndex === index) this.#sink(candidate, index)
+    const { slot } = candidate
+    const place = this.#places[slot]!
+    this.#loads[place] = loadOf(candidate)
+    this.#settle(place, slot)
   }
 
-  /** The best that is not out. Looks at no more than two candidates for each one that is out, and one more. */
+  /** The best that is not out. Looks at no more than four candidates for each one that is out, and one more. */
   first(isOut: (route: R) => boolean): Candidate<R> | undefined {
-    return this.#firstUnder(0, undefined, isOut)
+    if (this.#size === 0) return undefined
+    const best = this.#at(0)
+    return isOut(best.route) ? this.#firstUnder(0, undefined, isOut) : best
   }
 
   /** The best ones in order. Costs the square of `most`, whatever the number of candidates: for lists that people read. */
   ranked(most: number): Candidate<R>[] {
     const ranked: Candidate<R>[] = []
-    const frontier = this.#heap.slice(0, 1)
+    const frontier = this.#size > 0 ? [this.#at(0)] : []
     while (ranked.length < most && frontier.length > 0) {
       const best = frontier.reduce((a, b) => (compareLoad(a, b) < 0 ? a : b))
-      const left = 2 * best.heapIndex + 1
-      frontier.splice(frontier.indexOf(best), 1, ...this.#heap.slice(left, left + 2))
+      const first = ARITY * this.#places[best.slot]! + 1
+      const children: Candidate<R>[] = []
+      for (let place = first; place < first + ARITY && place < this.#size; place += 1) children.push(this.#at(place))
+      frontier.splice(frontier.indexOf(best), 1, ...children)
       ranked.push(best)
     }
     return ranked
   }
 
   /** Only below one that is out can there be a better one than it. */
-  #firstUnder(index: number, best: Candidate<R> | undefined, isOut: (route: R) => boolean): Candidate<R> | undefined {
-    const candidate = this.#heap[index]
-    if (!candidate || (best && compareLoad(best, candidate) < 0)) return best
-    if (!isOut(candidate.route)) return candidate
-    return this.#firstUnder(2 * index + 2, this.#firstUnder(2 * index + 1, best, isOut), isOut)
-  }
-
-  #rise(candidate: Candidate<R>, from: number): void {
-    let index = from
-    while (index > 0) {
-      const parentIndex = (index - 1) >> 1
-      const parent = this.#heap[parentIndex]!
-      if (compareLoad(parent, candidate) < 0) break
-      this.#put(parent, index)
-      index = parentIndex
+  #firstUnder(out: number, best: Candidate<R> | undefined, isOut: (route: R) => boolean): Candidate<R> | undefined {
+    let found = best
+    const first = ARITY * out + 1
+    for (let place = first; place < first + ARITY && place < this.#size; place += 1) {
+      const candidate = this.#at(place)
+      if (found && compareLoad(found, candidate) < 0) continue
+      found = isOut(candidate.route) ? this.#firstUnder(place, found, isOut) : candidate
     }
-    this.#put(candidate, index)
+    return found
   }
 
-  #sink(candidate: Candidate<R>, from: number): void {
-    let index = from
-    for (;;) {
-      let childIndex = 2 * index + 1
-      const right = this.#heap[childIndex + 1]
-      if (right && compareLoad(right, this.#heap[childIndex]!) < 0) childIndex += 1
-      const child = this.#heap[childIndex]
-      if (!child || compareLoad(candidate, child) < 0) break
-      this.#put(child, index)
-      index = childIndex
+  /**
+   * Finds the place of one whose load stands at `from`: as an argument that number would be an object. One that has risen
+   * is better than all below it.
+   */
+  #settle(from: number, slot: number): void {
+    if (this.#rise(from, slot) === from) this.#sink(from, slot)
+  }
+
+  #rise(from: number, slot: number): number {
+    const loads = this.#loads
+    const slots = this.#slots
+    const places = this.#places
+    const load = loads[from]!
+    let place = from
+    while (place > 0) {
+      const parent = (place - 1) >> ARITY_BITS
+      const above = loads[parent]!
+      if (load > above || (load === above && !this.#isBetter(slot, slots[parent]!))) break
+      const other = slots[parent]!
+      loads[place] = above
+      slots[place] = other
+      places[other] = place
+      place = parent
     }
-    this.#put(candidate, index)
+    loads[place] = load
+    slots[place] = slot
+    places[slot] = place
+    return place
   }
 
-  #put(candidate: Candidate<R>, index: number): void {
-    this.#heap[index] = candidate
-    candidate.heapIndex = index
+  #sink(from: number, slot: number): void {
+    const loads = this.#loads
+    const slots = this.#slots
+    const places = this.#places
+    const size = this.#size
+    const load = loads[from]!
+    let place = from
+    for (let first = ARITY * place + 1; first < size; first = ARITY * place + 1) {
+      const end = first + ARITY < size ? first + ARITY : size
+      let best = first
+      let least = loads[first]!
+      for (let child = first + 1; child < end; child += 1) {
+        const below = loads[child]!
+        if (below > least || (below === least && !this.#isBetter(slots[child]!, slots[best]!))) continue
+        best = child
+        least = below
+      }
+      if (load < least || (load === least && this.#isBetter(slot, slots[best]!))) break
+      const other = slots[best]!
+      loads[place] = least
+      slots[place] = other
+      places[other] = place
+      place = best
+    }
+    loads[place] = load
+    slots[place] = slot
+    places[slot] = place
   }
+
+  #isBetter(slot: number, other: number): boolean {
+    return compareLoad(this.#candidates[slot]!, this.#candidates[other]!) < 0
+  }
+
+  #at(place: number): Candidate<R> {
+    return this.#candidates[this.#slots[place]!]!
+  }
+
+  #grow(): void {
+    const places = 2 * this.#size
+    const [loads, slots, placesBefore] = [this.#loads, this.#slots, this.#places]
+    this.#loads = new Float64Array(places)
+    this.#loads.set(loads)
+    this.#slots = new Int32Array(places)
+    this.#slots.set(slots)
+    this.#places = new Int32Array(places)
+    this.#places.set(placesBefore)
+  }
+}
+
+const ARITY_BITS = Math.log2(ARITY)
+
+/** As `compareLoad` has it, as far as one number can say it. */
+function loadOf({ here, elsewhere, lastUse }: Candidate): number {
+  const inFlight = here + elsewhere
+  return (inFlight < MOST_COMPARED ? inFlight : MOST_COMPARED) * MOST_USES + lastUse
 }

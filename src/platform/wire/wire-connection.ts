@@ -151,7 +151,7 @@ export class WireConnection implements Lane {
     this.#reading = request
     let rest: Buffer
     try {
-      rest = request.begin(bytes.subarray(head.end))
+      rest = request.begin(bytes, head.end)
     } catch (error) {
       return this.#refuse(error as Error)
     }

@@ -47,12 +47,14 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
     if (head.length === undefined) this.#chunks = new ChunkReader()
   }
 
-  /** Takes what has come together with the head; returns what is not part of this request. */
-  begin(bytes: Buffer): Buffer {
-    if (this.#chunks || bytes.length < this.#left) return this.push(bytes)
-    this.whole = bytes.subarray(0, this.#left)
+  /** Takes what has come together with the head, which ends at `start`; returns what is not part of this request. */
+  begin(bytes: Buffer, start = 0): Buffer {
+    const end = start + this.#left
+    if (this.#chunks || bytes.length < end) return this.push(bytes.subarray(start))
+    // No more parts of buffers than are needed: each is an object that costs as much as ten others.
+    this.whole = end === start ? NOTHING : bytes.subarray(start, end)
     this.complete = true
-    return bytes.subarray(this.#left)
+    return end === bytes.length ? NOTHING : bytes.subarray(end)
   }
 
   /** Returns what is not part of this request. Throws when it is no body. */
