@@ -212,7 +212,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   }
   const admin = refuseOutOfReach(messageBus, api)
   const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey) }
-  const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
+  const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
