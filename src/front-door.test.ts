@@ -183,6 +183,13 @@ describe('metrics', () => {
   })
 })
 
+test('the admin API can be read as a page, where there is one', async () => {
+  const { frontend, gateway } = await aCluster()
+  const page = await fetch(`${frontend}/docs`)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect((await fetch(`${gateway}/docs`)).status).toBe(404)
+})
+
 describe("Ollama's paths", () => {
   test('go to the gateway with the same keys as all others, and those beside them to the admin API', async () => {
     const { frontend, gateway, create, tell } = await aCluster()

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { sendDocs } from './control/api/docs-page.ts'
 import { openDashboard, type Dashboard } from './dashboard-files.ts'
 import { starting, type EarlyRoom } from './early-room.ts'
 import { sendApiError } from './gateway/api-errors.ts'
@@ -49,12 +50,17 @@ export function frontDoor(rooms: Rooms): Handler {
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (inference && isOllamaPath(path)) return ollamaDoor(inference)(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
+    if (path === '/docs' && admin && isRead(request)) return sendDocs(request, response)
     // It shows what the admin API says, so it is of no use without one.
     if ((admin || !inference) && dashboard(request, response)) return
     if (!inference) throw starting()
     const where = admin ? 'the admin API under /api/' : 'the admin API at a frontend'
     throw new AppError('not_found', `There is nothing at ${path}. The OpenAI API is under /v1/, ${where}.`)
   }
+}
+
+function isRead({ method }: HttpRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 /** What every path of the OpenAI API begins with. */
