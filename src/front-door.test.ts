@@ -27,6 +27,7 @@ async function aCluster() {
         if (request.url?.startsWith('/v1/break')) throw new Error('broken inside')
         sendJson(response, 200, caller)
       },
+      ollama: (_, response, caller) => sendJson(response, 200, { ollama: caller }),
     }
     const handler = frontDoor({ inference, checks: {}, dashboard: aDashboard, ...rooms })
     const listen = { host: '127.0.0.1', port: 0 }
@@ -179,5 +180,31 @@ describe('metrics', () => {
       expect(await refused.text()).toContain('flotilla keys create --name prometheus --scope read')
       for (const key of [reader, admin]) expect((await asked(key)).status).toBe(200)
     }
+  })
+})
+
+test('the admin API can be read as a page, where there is one', async () => {
+  const { frontend, gateway } = await aCluster()
+  const page = await fetch(`${frontend}/docs`)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect((await fetch(`${gateway}/docs`)).status).toBe(404)
+})
+
+describe("Ollama's paths", () => {
+  test('go to the gateway with the same keys as all others, and those beside them to the admin API', async () => {
+    const { frontend, gateway, create, tell } = await aCluster()
+    const { key, id } = await create({ models: ['m'] })
+    await tell()
+    for (const url of [frontend, gateway]) {
+      expect((await call(`${url}/api/tags`, key)).body).toEqual({ ollama: { keyId: id, models: ['m'] } })
+    }
+    expect(await call(`${frontend}/api/nodes`, key)).toMatchObject({ status: 403 })
+  })
+
+  test('refuse a key that is wrong as Ollama does', async () => {
+    const { frontend, tell } = await aCluster()
+    await tell()
+    const { status, body } = await call(`${frontend}/api/tags`, 'fk_wrong')
+    expect([status, body.error]).toEqual([401, expect.stringContaining('not known')])
   })
 })

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { sendDocs } from './control/api/docs-page.ts'
 import { openDashboard, type Dashboard } from './dashboard-files.ts'
 import { starting, type EarlyRoom } from './early-room.ts'
 import { sendApiError } from './gateway/api-errors.ts'
 import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gateway/guard.ts'
+import { isOllamaPath, sendOllamaError } from './gateway/ollama/ollama-api.ts'
 import { AppError } from './platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './platform/exchange.ts'
 import { sendHealth, type Check } from './platform/health.ts'
@@ -16,6 +18,8 @@ export type InferenceHandler = (request: HttpRequest, response: HttpResponse, ca
 
 export interface InferenceRoom {
   handler: InferenceHandler
+  /** For what comes in the words of Ollama's API. */
+  ollama: InferenceHandler
   guard: GuardDeps
   metrics: Pick<Metrics, 'text'>
 }
@@ -44,7 +48,9 @@ export function frontDoor(rooms: Rooms): Handler {
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
     if (path === '/metrics' && inference) return sendMetrics(inference, request, response)
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
+    if (inference && isOllamaPath(path)) return ollamaDoor(inference)(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
+    if (path === '/docs' && admin && isRead(request)) return sendDocs(request, response)
     // It shows what the admin API says, so it is of no use without one.
     if ((admin || !inference) && dashboard(request, response)) return
     if (!inference) throw starting()
@@ -53,11 +59,15 @@ export function frontDoor(rooms: Rooms): Handler {
   }
 }
 
+function isRead({ method }: HttpRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
 /** What every path of the OpenAI API begins with. */
 export const INFERENCE_PREFIX = '/v1/'
 
 /** The way into one room, for requests that are known to be for it. */
-export function inferenceDoor({ handler, guard }: Omit<InferenceRoom, 'metrics'>): ExchangeHandler {
+export function inferenceDoor({ handler, guard }: Pick<InferenceRoom, 'handler' | 'guard'>): ExchangeHandler {
   return (request, response) => {
     let caller: Caller
     try {
@@ -67,6 +77,20 @@ export function inferenceDoor({ handler, guard }: Omit<InferenceRoom, 'metrics'>
       return sendApiError(request, response, thrown)
     }
     return handler(request, response, caller)
+  }
+}
+
+/** The same, with refusals as Ollama's clients read them. */
+function ollamaDoor({ ollama, guard }: Pick<InferenceRoom, 'ollama' | 'guard'>): ExchangeHandler {
+  return (request, response) => {
+    let caller: Caller
+    try {
+      caller = allowInference(request, guard)
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown
+      return sendOllamaError(response, thrown)
+    }
+    return ollama(request, response, caller)
   }
 }
 

@@ -9,6 +9,7 @@ import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly, type Rooms } f
 import { askFrontends, stayAdmitted } from './gateway/admission.ts'
 import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
+import { isOllamaPath } from './gateway/ollama/ollama-api.ts'
 import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
 import {
@@ -105,7 +106,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, certificateFile, limits })
   life.own('gateway', () => gateway.dispose())
   const guard = { keys: gateway.keys, clock, wrongKeys: new WrongKeys(clock) }
-  const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
+  const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
@@ -163,7 +164,7 @@ function gatewayDoor(
   const where = url === undefined ? 'at a frontend of the cluster' : `at ${new URL(url).origin}`
   return (request, response) => {
     const path = pathOf(request)
-    if (!path.startsWith('/api/')) return door(request, response)
+    if (!path.startsWith('/api/') || isOllamaPath(path)) return door(request, response)
     throw new AppError('not_found', `This is a gateway, which has no admin API: ${path} is to be found ${where}.`)
   }
 }

@@ -221,7 +221,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     frozen: () => control.frozen().join(', ') || undefined,
   }
   const admin = refuseOutOfReach(messageBus, api)
-  const inference = { handler: gateway.handler, guard, metrics: gateway.metrics }
+  const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))

@@ -12,6 +12,7 @@ import { enginesOf, startUp, type Flotilla } from '../src/testing/flotilla.ts'
 import { llamaEngine, llamaLibrary, skipper } from '../src/testing/llama-engine.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
+import { checkOllama } from './ollama-suite.ts'
 import { addModel, checkAbort, checkAnswers, inFlight, isReady, replicasOf, retried } from './openai-suite.ts'
 
 const engine = fileURLToPath(new URL('../src/engines/llama/main.ts', import.meta.url))
@@ -102,6 +103,7 @@ test('the official client finds what it finds at any other server', async () => 
   const up = await startWithLlama('--first-model', 'skipper')
   const client = clientOf(up)
   await checkAnswers(client, 'skipper')
+  await checkOllama(up.url, 'not-needed', 'skipper')
 
   const properties = { kind: { enum: ['slot', 'node'] }, is_sure: { type: 'boolean' } }
   const schema = { type: 'object', properties, required: ['kind', 'is_sure'], additionalProperties: false }

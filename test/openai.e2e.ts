@@ -15,14 +15,16 @@ import {
   replicasOf,
   retried,
 } from './openai-suite.ts'
+import { checkOllama } from './ollama-suite.ts'
 
 test('chat, stream, usage, stop texts, embeddings and the list of models', async () => {
-  const { client } = await aClient()
+  const { up, client, key } = await aClient()
   const listed = []
   for await (const model of client.models.list()) listed.push(model)
   expect(listed).toMatchObject([{ id: 'sim', object: 'model' }])
   expect(await client.models.retrieve('sim')).toMatchObject({ id: 'sim' })
   await checkAnswers(client, 'sim')
+  await checkOllama(up.url, key, 'sim')
 })
 
 test('each token of a stream is an event of its own', async () => {

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { replicaStates } from '../src/core/types.ts'
 
 /** The repository checks itself. Each rule returns its problems as `file:line: what to do`, so none is a riddle. */
 
@@ -83,7 +84,9 @@ test(`no source file has more than ${maxLines} lines`, () => {
 })
 
 test('nothing has been dropped into the root folder', () => {
-  const known = new Set(['.ci', 'bench', 'docs', 'fuzz', 'migrations', 'models', 'scripts', 'sim', 'src', 'test', 'ui'])
+  const known = new Set(
+    '.ci bench docs fuzz migrations models ops scripts sim src test ui'.split(' '),
+  )
   const dropped = files.filter(({ name }) => name.includes('/') && !known.has(name.split('/')[0]!))
   expect(dropped.map(({ name }) => `${name}:1: a new folder? name it here and in ARCHITECTURE.md`)).toEqual([])
 })
@@ -144,6 +147,27 @@ test('every link of a page to a file leads to one in the repository', () => {
   expect(problems).toEqual([])
 })
 
+test('what ARCHITECTURE.md and its pictures name is there', () => {
+  const known = new Set(files.flatMap(({ name }) => withFolders(name)))
+  const texts = files.filter(({ name }) => name === 'ARCHITECTURE.md' || name === 'docs/images/roles.svg')
+  expect(texts).toHaveLength(2)
+  const gone = texts.flatMap(({ name: page, lines }) =>
+    lines.flatMap((line, index) =>
+      [...line.matchAll(/(?<![\w./-])(?:src|test|ui|scripts|docs|ops|bench|sim)\/[\w./{},-]*\w(?:\})?/g)]
+        .flatMap(([found]) => withBraces(found.replace(/[.,]+$/, '')))
+        .filter((found) => !known.has(found))
+        .map((found) => `${page}:${index + 1}: there is no ${found}`),
+    ),
+  )
+  expect(gone).toEqual([])
+})
+
+test('the picture of the states of a replica has all of them', () => {
+  const drawn = files.find(({ name }) => name === 'docs/images/replica-states.svg')!.lines.join('\n')
+  const words = [...drawn.matchAll(/>(\w+)<\/text>/g)].map(([, word]) => word!)
+  expect(words.toSorted()).toEqual([...replicaStates].toSorted())
+})
+
 /** Tracked files and new ones that are not ignored, so that a problem shows before it is committed. */
 function listFiles(): File[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z']
@@ -183,6 +207,12 @@ function inDecisions(): File[] {
 
 function readPackage(): Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>> {
   return JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as ReturnType<typeof readPackage>
+}
+
+/** `src/{a,b}` is src/a and src/b. */
+function withBraces(text: string): string[] {
+  const [, before, inside, after] = /^(.*)\{([^}]*)\}(.*)$/.exec(text) ?? []
+  return inside === undefined ? [text] : inside.split(',').map((one) => `${before}${one}${after}`)
 }
 
 function withFolders(name: string): string[] {

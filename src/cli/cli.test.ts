@@ -78,12 +78,12 @@ describe('the command line', () => {
     [['pu'], 'There is no command "pu". Did you mean up? See flotilla --help.'],
     [
       ['serve'],
-      'There is no command "serve". There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, engines, logs, why, token, keys, nats, db. See flotilla --help.',
+      'There is no command "serve". There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db. See flotilla --help.',
     ],
     [['node'], 'There is no command "node". Did you mean nodes? See flotilla --help.'],
     [
       ['--listen', 'x'],
-      'A command comes first. There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, engines, logs, why, token, keys, nats, db. See flotilla --help.',
+      'A command comes first. There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db. See flotilla --help.',
     ],
     [['up', '--lisen', 'x'], 'flotilla up: there is no option --lisen; did you mean --listen? See flotilla up --help.'],
     [['up', '--wings'], 'flotilla up: there is no option --wings. See flotilla up --help.'],

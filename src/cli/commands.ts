@@ -4,6 +4,7 @@ import { benchCommand } from './bench/command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
 import { enginesCommand } from './engines/command.ts'
+import { importCommand } from './import/command.ts'
 import { keysCommand } from './keys/command.ts'
 import { natsCommand } from './nats/command.ts'
 import { logsCommand } from './logs/command.ts'
@@ -258,6 +259,7 @@ export const commands: readonly Command[] = [
   applyCommand,
   exportCommand,
   whatIfCommand,
+  importCommand,
   enginesCommand,
   logsCommand,
   whyCommand,

@@ -2,11 +2,12 @@ import { flagOf, type Config } from '../config/options.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
 import { adminClient } from './admin-client.ts'
 import { bench } from './bench/bench.ts'
-import type { Act } from './client.ts'
+import type { Act, Client } from './client.ts'
 import { findCluster } from './cluster.ts'
 import { dashboard } from './dashboard/dashboard.ts'
 import { engineActs } from './engines/acts.ts'
 import { shellWord } from './format.ts'
+import { runImport } from './import/run-import.ts'
 import { keyActs } from './keys/acts.ts'
 import { logs } from './logs/logs.ts'
 import { modelActs } from './models/acts.ts'
@@ -55,12 +56,17 @@ export async function runClient(
   if (command.name === 'models' && subcommand?.name === 'inspect') {
     return inspect({ wanted: invocation.values[0]!, config, terminal, clock })
   }
+  const openClient = (): Client => clientOf(flags, config, terminal, clock)
+  if (command.name === 'import') return runImport(invocation, { config, terminal, env: process.env, openClient })
   const act = acts[command.name]?.[subcommand?.name ?? '']
   if (!act) throw new Error(`flotilla ${command.name} ${subcommand?.name ?? ''} is declared and not written`)
+  return act(openClient(), invocation)
+}
+
+function clientOf(flags: Invocation['flags'], config: Config, terminal: Terminal, clock: Clock): Client {
   const cluster = findCluster(config)
   const sameCluster = (['data', 'url', 'ca', 'fingerprint'] as const)
     .flatMap((name) => (flags.has(name) ? [` ${flagOf(name)} ${shellWord(String(flags.get(name)!.value))}`] : []))
     .join('')
-  const client = { api: adminClient(cluster), cluster, terminal, clock, json: config.json, sameCluster }
-  return act(client, invocation)
+  return { api: adminClient(cluster), cluster, terminal, clock, json: config.json, sameCluster }
 }

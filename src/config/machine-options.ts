@@ -10,6 +10,7 @@ export const machineOptions = {
     help: 'Slots: how many replicas of one model this machine may run',
     default: () => '1',
     defaultIn: { up: '2' },
+    alias: 'LOCALAI_MAX_REPLICAS_PER_MODEL',
   },
   first_model: {
     type: oneOf(['skipper', 'sim', 'none']),
@@ -28,12 +29,14 @@ export const machineOptions = {
     value: 'k=v,k=v',
     help: 'Labels of this machine, for rules to select',
     default: () => '',
+    alias: 'LOCALAI_NODE_LABELS',
   },
   vram_budget: {
     type: budget,
     value: 'size',
     help: 'VRAM that replicas may use here: 80%, 12GB, 12GiB or bytes; without it all',
     default: () => undefined,
+    alias: 'LOCALAI_VRAM_BUDGET',
   },
   health_listen: {
     type: address,

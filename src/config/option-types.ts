@@ -25,6 +25,21 @@ export function integer(min: number, max: number): z.ZodType<number> {
     .refine((value) => Number.isInteger(value) && value >= min && value <= max, expected)
 }
 
+/** A whole number of seconds, or as Go writes durations (`90s`, `1m30s`). */
+export function seconds(max: number): z.ZodType<number> {
+  const expected = `expected seconds from 0 to ${max}, such as 60, or 1m30s`
+  const written = z.string().transform((value, context) => {
+    const match = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?$/.exec(value.trim())
+    const [hours = 0, minutes = 0, rest = 0] = (match ?? []).slice(1).map((part) => Number(part ?? 0))
+    if (match && match[0] !== '') return hours * 3600 + minutes * 60 + rest
+    context.addIssue({ code: 'custom', message: expected })
+    return z.NEVER
+  })
+  return z
+    .union([z.number(), written], { error: expected })
+    .refine((value) => Number.isInteger(value) && value >= 0 && value <= max, expected)
+}
+
 export const address: z.ZodType<Address> = z
   .string({ error: 'expected host:port, such as 127.0.0.1:8080' })
   .transform((value, context) => {

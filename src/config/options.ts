@@ -12,6 +12,7 @@ import {
   oneOf,
   portRange,
   ruleList,
+  seconds,
   size,
   text,
   url,
@@ -74,10 +75,11 @@ export const options = {
     default: () => '60',
   },
   model_load_wait: {
-    type: integer(0, 86_400),
+    type: seconds(86_400),
     value: 's',
     help: 'How long a request waits for its model to be loaded before it is told to come back; 0 is for as long as it takes',
     default: () => '60',
+    alias: 'LOCALAI_MODEL_LOAD_WAIT',
   },
   processes: {
     type: integer(1, 64),
@@ -113,6 +115,7 @@ export const options = {
     help: 'Tell in each answer which node and replica it comes from: X-Flotilla-Node and X-Flotilla-Replica',
     default: () => 'false',
     switch: true,
+    alias: 'LOCALAI_EXPOSE_NODE_HEADER',
   },
   bus_listen: {
     type: address,
@@ -152,6 +155,7 @@ export const options = {
     help: 'NATS server to use as the bus; without it an embedded one',
     default: () => undefined,
     secret: true,
+    alias: 'LOCALAI_NATS_URL',
   },
   nats_account_seed_file: {
     type: text,
@@ -171,6 +175,7 @@ export const options = {
     value: 'url,…',
     help: 'Frontends of the cluster to join; the first that answers is taken',
     default: () => undefined,
+    alias: 'LOCALAI_REGISTER_TO',
   },
   token: {
     type: text,
@@ -180,7 +185,13 @@ export const options = {
     secret: true,
   },
   token_file: { type: text, value: 'path', help: 'File that holds the join token', default: () => undefined },
-  node_name: { type: text, value: 'name', help: 'Name of this machine in the cluster', default: () => hostname() },
+  node_name: {
+    type: text,
+    value: 'name',
+    help: 'Name of this machine in the cluster',
+    default: () => hostname(),
+    alias: 'LOCALAI_NODE_NAME',
+  },
   ...machineOptions,
   auto_approve: {
     type: boolean,
@@ -188,6 +199,7 @@ export const options = {
     help: 'Approve every node that joins with a valid token; for networks you trust',
     default: () => 'false',
     switch: true,
+    alias: 'LOCALAI_AUTO_APPROVE_NODES',
   },
   heartbeat_ms: {
     type: integer(100, 600_000),

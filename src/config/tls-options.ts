@@ -38,14 +38,22 @@ export const tlsOptions = {
     value: 'path',
     help: 'Certificates (PEM) of the CAs that vouch for the NATS server (tls://); nodes are told. Without it those that Node knows',
     default: () => undefined,
+    alias: 'LOCALAI_NATS_TLS_CA',
   },
   nats_cert: {
     type: text,
     value: 'path',
     help: 'Certificate (PEM) to show to the NATS server',
     default: () => undefined,
+    alias: 'LOCALAI_NATS_TLS_CERT',
   },
-  nats_key: { type: text, value: 'path', help: 'Key of that certificate (PEM)', default: () => undefined },
+  nats_key: {
+    type: text,
+    value: 'path',
+    help: 'Key of that certificate (PEM)',
+    default: () => undefined,
+    alias: 'LOCALAI_NATS_TLS_KEY',
+  },
   bus_tls: {
     type: oneOf(['auto', 'on', 'off']),
     value: 'auto|on|off',

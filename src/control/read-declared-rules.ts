@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { ruleInput, type RuleInput } from '../api/admin/rule-schemas.ts'
+import { fromLocalAiRule } from '../core/declare/localai-rule.ts'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
@@ -45,8 +46,16 @@ export async function readDeclaredRules(
   }
   if (!inline && !file) return undefined
   const entries = [...(inline ? readInline(inline) : []), ...(file ? await readYaml(file) : [])]
-  if (entries.length <= MOST_RULES) return judge(entries)
+  if (entries.length <= MOST_RULES) return judge(entries.map((entry) => withOurRule(entry, log)))
   throw mistake(`${entries.length} rules are configured; ${MOST_RULES} are the most that there may be.`)
+}
+
+/** LocalAI's rules are taken as they are; what has no place here is told. */
+function withOurRule({ where, value }: Entry, log: Logger): Entry {
+  const { rule, leftOut } = fromLocalAiRule(value)
+  if (leftOut.length > 0)
+    log.warn({ rule: where, left_out: leftOut }, 'a rule has settings of LocalAI that have no place here')
+  return { where, value: rule }
 }
 
 function readInline({ value, where }: Given<string | unknown[]>): Entry[] {

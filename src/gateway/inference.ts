@@ -14,12 +14,13 @@ import type { Caller } from './guard.ts'
 import { infer, type InferDeps } from './infer.ts'
 import { Liveness } from './liveness.ts'
 import { answerModels, isModelsPath } from './models-api.ts'
+import { ollamaApi, type OllamaApi } from './ollama/ollama-api.ts'
 import { probe, probeNode, type Probe } from './probe.ts'
 import type { ReadLimits } from './read-request.ts'
 import { requestIdOf } from './request-id.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
-import type { ReadyDeps } from './serve-when-ready.ts'
+import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
 import { Silence, type SilenceDeps } from './silence.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -59,6 +60,8 @@ function sockets(tls: ClientTls): Network {
 
 export interface InferenceApi {
   (request: HttpRequest, response: HttpResponse, caller: Caller): void
+  /** The same models in the words of Ollama's API. */
+  readonly ollama: OllamaApi
   readonly decisions: Pick<Decisions, 'find'>
   /** Calls for every request that has ended. */
   onEnded(listener: (decision: Decision) => void): void
@@ -103,7 +106,14 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
       sendApiError(request, response, toAppError(thrown))
     }
   }
+  const whenReady = (model: string, caller: Caller, gone: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const ask = { model, caller, gone, waits: { loadWaitMs: 0, queuedMs: 0 } }
+      const onDone = (error?: unknown): void => (error === undefined ? resolve() : reject(toAppError(error)))
+      serveWhenReady(readyDeps, ask, (done) => done(), onDone)
+    })
   return Object.assign(handler, {
+    ollama: ollamaApi({ table, clock, limits: deps.limits, infer: handler, whenReady }),
     decisions,
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
     upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),

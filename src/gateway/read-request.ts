@@ -26,7 +26,7 @@ interface Fields {
   metadata?: unknown
 }
 
-const MOST_BODY_BYTES = 64 * 1024 * 1024
+export const MOST_BODY_BYTES = 64 * 1024 * 1024
 /** JSON up to this length is parsed, for exact errors (about 2 ms); in longer bodies only the fields are looked for. */
 const MOST_PARSED_BYTES = 256 * 1024
 /** No name of a model is longer; what is longer in `user` is cut off. */

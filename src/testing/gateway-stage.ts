@@ -48,7 +48,8 @@ export async function aGateway(workers: Handler[], options: StageOptions = {}) {
   // What is not there is not waited for, unless a test is about that.
   const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', modelLoadWaitMs: 1, ...deps })
   onTestFinished(() => api.dispose())
-  const handler: ExchangeHandler = (request, response) => api(request, response, caller)
+  const handler: ExchangeHandler = (request, response) =>
+    request.url?.startsWith('/api/') ? api.ollama(request, response, caller) : api(request, response, caller)
   const url = await serve(handler, { wire: { prefix: '/v1/', handler } })
   const post = (path: string, body: unknown, init: RequestInit = {}) =>
     fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init })

@@ -14,19 +14,30 @@ const CHANGES = 2
 const OUTDATED = 3
 
 export const plan: Act = async (client, given) => {
-  const asked = await readAsked(given)
+  const asked = await readAsked(client, given)
   const made = await client.api.call('plan', {}, asked)
   show(client, made, () => [...renderPlan(made, viewOf(client)), ...howToApply(client, given, made)])
   return given.own.has('detailed-exitcode') && made.changes.length > 0 ? CHANGES : 0
 }
 
 export const apply: Act = async (client, given) => {
-  const asked = await readAsked(given)
+  const asked = await readAsked(client, given)
+  return applyDocument(client, given.own, asked, 'apply', (made) => howToApply(client, given, made))
+}
+
+/** Shows what would change, asks, and applies it all or nothing. */
+export async function applyDocument(
+  client: Client,
+  own: Given['own'],
+  asked: AdminBody<'plan'>,
+  command: string,
+  howAgain: (made: PlanView) => string[] = () => [],
+): Promise<number> {
   const made = await client.api.call('plan', {}, asked)
   if (made.changes.length === 0) return show(client, made, () => renderPlan(made, viewOf(client)))
   if (!client.json) client.terminal.print(renderPlan(made, viewOf(client)).join('\n'))
-  const isMeant = await confirm(client, given.own, {
-    command: 'apply',
+  const isMeant = await confirm(client, own, {
+    command,
     deed: 'apply the plan',
     about: '',
     question: `Apply ${counted(made.changes.length, 'change')}?`,
@@ -38,7 +49,7 @@ export const apply: Act = async (client, given) => {
     return show(client, done, () => [`Applied ${counted(done.changes.length, 'change')}.`, ...howToFollow(client)])
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'conflict') throw error
-    return showOutdated(client, given, asked)
+    return showOutdated(client, asked, howAgain)
   }
 }
 
@@ -53,8 +64,9 @@ export const whatIf: Act = async (client, given) => {
   return show(client, made, () => renderPlan(made, viewOf(client)))
 }
 
-async function readAsked({ own }: Given): Promise<AdminBody<'plan'>> {
-  return { document: await readDocument(own.get('file')!), prune: own.has('prune') }
+async function readAsked({ terminal }: Client, { own }: Given): Promise<AdminBody<'plan'>> {
+  const note = (text: string): void => terminal.note(text)
+  return { document: await readDocument(own.get('file')!, note), prune: own.has('prune') }
 }
 
 function howToApply({ sameCluster }: Client, { own }: Given, { changes }: PlanView): string[] {
@@ -67,12 +79,16 @@ function howToFollow({ sameCluster }: Client): string[] {
   return [`flotilla status${sameCluster} shows what becomes of it.`]
 }
 
-async function showOutdated(client: Client, given: Given, asked: AdminBody<'plan'>): Promise<number> {
+async function showOutdated(
+  client: Client,
+  asked: AdminBody<'plan'>,
+  howAgain: (made: PlanView) => string[],
+): Promise<number> {
   client.terminal.note(
     'Something has changed since this was planned, so nothing was applied. This is the plan as of now:\n',
   )
   const made = await client.api.call('plan', {}, asked)
-  show(client, made, () => [...renderPlan(made, viewOf(client)), ...howToApply(client, given, made)])
+  show(client, made, () => [...renderPlan(made, viewOf(client)), ...howAgain(made)])
   return OUTDATED
 }
 

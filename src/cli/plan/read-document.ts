@@ -2,6 +2,7 @@ import { modelInput } from '../../api/admin/model-schemas.ts'
 import { ruleInput } from '../../api/admin/rule-schemas.ts'
 import { documentInput, nodeInput, type DocumentInput } from '../../api/document.ts'
 import { documentKeys } from '../../core/declare/document-keys.ts'
+import { fromLocalAiRule } from '../../core/declare/localai-rule.ts'
 import { nearNames } from '../../core/lib/near-names.ts'
 import { AppError } from '../../platform/errors.ts'
 import { plain } from '../text-width.ts'
@@ -13,14 +14,35 @@ const MOST_BYTES = 1024 * 1024
 const MOST_TOLD = 10
 
 /** Reads and checks a document. Each mistake is told with its file, line and place. */
-export async function readDocument(path: string): Promise<DocumentInput> {
+export async function readDocument(path: string, note: (text: string) => void): Promise<DocumentInput> {
   const { values, whereIs } = await readYamlFile(path, MOST_BYTES, 'document of models, rules and nodes')
+  // LocalAI's files of rules are a list of them.
+  const isList = Array.isArray(values) && values.some(hasModelName)
+  const document = withOurRules(isList ? { rules: values } : values, note)
   // An empty file is an empty document.
-  const { data, error } = documentInput.safeParse(values ?? {})
+  const { data, error } = documentInput.safeParse(document ?? {})
   if (data) return data
-  const told = error.issues.flatMap((issue) => describeIssue(issue, whereIs))
+  const whereOf = (at: YamlPath): string => whereIs(isList ? at.slice(1) : at)
+  const told = error.issues.flatMap((issue) => describeIssue(issue, whereOf))
   const more = told.length - MOST_TOLD
   throw mistake([...told.slice(0, MOST_TOLD), ...(more > 0 ? [`and ${more} more.`] : [])].join('\n'))
+}
+
+function hasModelName(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'model_name' in value
+}
+
+/** Rules as LocalAI writes them are taken as they are; what is left out of them is told. */
+function withOurRules(document: unknown, note: (text: string) => void): unknown {
+  const { rules } = (document ?? {}) as { rules?: unknown }
+  if (!Array.isArray(rules)) return document
+  const ours = rules.map((value: unknown) => {
+    const { rule, leftOut } = fromLocalAiRule(value)
+    const name = String((rule as { model_name?: unknown } | null)?.model_name)
+    if (leftOut.length > 0) note(`The rule of ${plain(name)} has more: ${leftOut.join(', ')} has no place here.`)
+    return rule
+  })
+  return { ...(document as object), rules: ours }
 }
 
 type Issue = NonNullable<ReturnType<typeof documentInput.safeParse>['error']>['issues'][number]

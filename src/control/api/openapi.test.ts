@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, onTestFinished, test } from 'vitest'
 import { adminRoutes } from '../../api/admin/routes.ts'
 import { openDatabase } from '../../store/database.ts'
@@ -24,6 +25,10 @@ const document = openapiDocument() as unknown as Document
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
 )
+
+test('the document is valid OpenAPI', async () => {
+  expect(await new Validator().validate(structuredClone(openapiDocument()))).toEqual({ valid: true })
+})
 
 test('every route is there once, with its parameters, body, answers and who may call', () => {
   const described = operations.map(({ operationId, path, method, parameters, requestBody, security, responses }) => ({

@@ -1,0 +1,45 @@
+import type { Clock } from '../../platform/clock.ts'
+import { embedRecord, hear, lastRecord, nothingHeard, pieceRecord, type AnswerKind, type Times } from './from-openai.ts'
+import type { Translation } from './translated-response.ts'
+
+export interface Measured {
+  startMs: number
+  loadMs: number
+  clock: Pick<Clock, 'nowMs'>
+}
+
+const NOTHING = { content: '', thinking: '' }
+
+/** An answer of words. */
+export function answerTranslation(kind: AnswerKind, model: string, measured: Measured): Translation {
+  const heard = nothingHeard()
+  let firstMs: number | undefined
+  return {
+    onEvent(event) {
+      const said = hear(heard, event)
+      if (said.content === '' && said.thinking === '') return []
+      const nowMs = measured.clock.nowMs()
+      firstMs ??= nowMs
+      return [pieceRecord(kind, model, said, nowMs)]
+    },
+    onEnd: () => [lastRecord(kind, model, heard, NOTHING, timesOf(measured, firstMs))],
+    onWhole(answer) {
+      const said = hear(heard, answer)
+      // Nobody knows when its first word was there: all of the time counts as that of the answer.
+      return lastRecord(kind, model, heard, said, timesOf(measured, measured.startMs + measured.loadMs))
+    },
+  }
+}
+
+/** Vectors, which never come as a stream. */
+export function embedTranslation(
+  model: string,
+  measured: Measured,
+  toRecord = (answer: unknown): object => embedRecord(model, answer, timesOf(measured, undefined)),
+): Translation {
+  return { onEvent: () => [], onEnd: () => [], onWhole: toRecord }
+}
+
+function timesOf({ startMs, loadMs, clock }: Measured, firstMs: number | undefined): Times {
+  return { startMs, loadMs, firstMs, nowMs: clock.nowMs() }
+}
