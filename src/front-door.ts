@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { openDashboard, type Dashboard } from './dashboard-files.ts'
 import { starting, type EarlyRoom } from './early-room.ts'
@@ -6,6 +5,7 @@ import { sendApiError } from './gateway/api-errors.ts'
 import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gateway/guard.ts'
 import { AppError } from './platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './platform/exchange.ts'
+import { sendMetrics } from './platform/exposition.ts'
 import { sendHealth, type Check } from './platform/health.ts'
 import { pathOf, type Handler } from './platform/http.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -17,7 +17,7 @@ export type InferenceHandler = (request: HttpRequest, response: HttpResponse, ca
 export interface InferenceRoom {
   handler: InferenceHandler
   guard: GuardDeps
-  metrics: Pick<Metrics, 'text'>
+  metrics: Metrics
 }
 
 export interface Rooms {
@@ -42,7 +42,10 @@ export function frontDoor(rooms: Rooms): Handler {
   return (request, response) => {
     const path = pathOf(request)
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
-    if (path === '/metrics' && inference) return sendMetrics(inference, request, response)
+    if (path === '/metrics' && inference) {
+      allowMetrics(request, inference.guard)
+      return sendMetrics(inference.metrics, request, response)
+    }
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
     // It shows what the admin API says, so it is of no use without one.
@@ -73,14 +76,4 @@ export function inferenceDoor({ handler, guard }: Omit<InferenceRoom, 'metrics'>
 /** For those who wish to speak WebSocket before anybody is there. */
 export function refuseEarly(): void {
   throw starting()
-}
-
-function sendMetrics({ guard, metrics }: InferenceRoom, request: HttpRequest, response: ServerResponse): void {
-  allowMetrics(request, guard)
-  const text = metrics.text()
-  response.writeHead(200, {
-    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-  })
-  response.end(text)
 }
