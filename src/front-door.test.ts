@@ -8,11 +8,18 @@ import { LiveTable } from './gateway/routing-table.ts'
 import { formatAddress } from './platform/address.ts'
 import { systemClock } from './platform/clock.ts'
 import { sendJson, startHttpServer } from './platform/http.ts'
+import { Metrics } from './platform/metrics.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { listRoutedKeys } from './store/api-keys.ts'
 import { ADMIN_KEY } from './testing/control-scene.ts'
 import { serve } from './testing/http.ts'
 import { aLoggedScene } from './testing/logged-scene.ts'
+
+function someMetrics(): Metrics {
+  const metrics = new Metrics()
+  metrics.gauge('flotilla_routing_table_stale', 'Whether it is stale.', [], () => [{ labels: [], value: 0 }])
+  return metrics
+}
 
 /** A frontend and a gateway on its own, on one store; inference answers with who asked. */
 async function aCluster() {
@@ -22,7 +29,7 @@ async function aCluster() {
     const guard = { keys: table, clock: systemClock, adminKeyHash }
     const inference: Rooms['inference'] = {
       guard,
-      metrics: { text: () => 'flotilla_routing_table_stale 0\n' },
+      metrics: someMetrics(),
       handler(request, response, caller) {
         if (request.url?.startsWith('/v1/break')) throw new Error('broken inside')
         sendJson(response, 200, caller)
@@ -171,7 +178,7 @@ describe('metrics', () => {
     for (const url of [frontend, gateway]) {
       const local = await through(url, {})
       expect(local.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-      expect(await local.text()).toBe('flotilla_routing_table_stale 0\n')
+      expect(await local.text()).toMatch(/\nflotilla_routing_table_stale 0\n$/)
       const asked = (key?: string) =>
         through(url, { ...fromElsewhere, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) })
       expect((await asked()).status).toBe(401)

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { sendDocs } from './control/api/docs-page.ts'
 import { openDashboard, type Dashboard } from './dashboard-files.ts'
@@ -8,6 +7,7 @@ import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gat
 import { isOllamaPath, sendOllamaError } from './gateway/ollama/ollama-api.ts'
 import { AppError } from './platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './platform/exchange.ts'
+import { sendMetrics } from './platform/exposition.ts'
 import { sendHealth, type Check } from './platform/health.ts'
 import { pathOf, type Handler } from './platform/http.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -21,7 +21,7 @@ export interface InferenceRoom {
   /** For what comes in the words of Ollama's API. */
   ollama: InferenceHandler
   guard: GuardDeps
-  metrics: Pick<Metrics, 'text'>
+  metrics: Metrics
 }
 
 export interface Rooms {
@@ -46,7 +46,10 @@ export function frontDoor(rooms: Rooms): Handler {
   return (request, response) => {
     const path = pathOf(request)
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
-    if (path === '/metrics' && inference) return sendMetrics(inference, request, response)
+    if (path === '/metrics' && inference) {
+      allowMetrics(request, inference.guard)
+      return sendMetrics(inference.metrics, request, response)
+    }
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (inference && isOllamaPath(path)) return ollamaDoor(inference)(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
@@ -97,14 +100,4 @@ function ollamaDoor({ ollama, guard }: Pick<InferenceRoom, 'ollama' | 'guard'>):
 /** For those who wish to speak WebSocket before anybody is there. */
 export function refuseEarly(): void {
   throw starting()
-}
-
-function sendMetrics({ guard, metrics }: InferenceRoom, request: HttpRequest, response: ServerResponse): void {
-  allowMetrics(request, guard)
-  const text = metrics.text()
-  response.writeHead(200, {
-    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-  })
-  response.end(text)
 }

@@ -4,6 +4,7 @@ import { openDataFolder } from './platform/data-folder.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import { readTrust } from './platform/tls/trust.ts'
+import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { startLocalWorker } from './start-local-worker.ts'
 import { loadIdentity } from './worker/identity.ts'
@@ -23,7 +24,9 @@ export function runWorker(config: Config): Promise<number> {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
     const identity = loadIdentity(folder.file('node.seed'))
-    const worker = await startLocalWorker(config, { frontendUrls, trust, joinToken, identity }, folder.path, log)
+    const metrics = roleMetrics('worker')
+    const where = { frontendUrls, trust, joinToken, identity }
+    const worker = await startLocalWorker(config, where, folder.path, log, metrics)
     life.own('worker', () => worker.dispose())
     void worker.joined.then(
       () => {

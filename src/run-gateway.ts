@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { GatewayCredentials } from './api/admin/schemas.ts'
 import { gatewayIdOf } from './api/gateway-id.ts'
 import type { BusAddress } from './bus/connect.ts'
+import { measuredBus } from './bus/measured-bus.ts'
 import { MovingBus } from './bus/moving-bus.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import type { Config } from './config/options.ts'
@@ -35,6 +36,7 @@ import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
+import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
 const POLL_MS = 20
@@ -103,7 +105,18 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const savedTable = openSavedTable(folder.file('routing-table.json'), clock, log)
   const exposeNode = config.expose_node_header
   const certificateFile = folder.file('data-client.json')
-  const gateway = startGateway({ bus, clock, log, gatewayId, exposeNode, savedTable, certificateFile, limits })
+  const metrics = roleMetrics('gateway')
+  const gateway = startGateway({
+    bus: measuredBus(bus, metrics, 'gateway'),
+    clock,
+    log,
+    gatewayId,
+    exposeNode,
+    savedTable,
+    certificateFile,
+    metrics,
+    limits,
+  })
   life.own('gateway', () => gateway.dispose())
   const guard = { keys: gateway.keys, clock, wrongKeys: new WrongKeys(clock) }
   const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }

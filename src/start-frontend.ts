@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { connectBus } from './bus/bus.ts'
+import { measuredBus } from './bus/measured-bus.ts'
 import { peerOf } from './bus-reach.ts'
 import type { Config } from './config/options.ts'
 import { adminApi } from './control/admin-api.ts'
@@ -30,12 +31,14 @@ import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
 import { agreeOn, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
+import { measuredDatabase } from './store/measured-database.ts'
 import { listNodes } from './store/nodes.ts'
 
 /** Missed heartbeats until a node counts as unreachable. */
@@ -46,6 +49,8 @@ export interface FrontendOptions {
   folder: DataFolder
   log: Logger
   life: Lifetime
+  /** What the process counts. */
+  metrics: Metrics
   /** Nodes that need no approval: the worker inside this very program. */
   isOurs?: (publicKey: string) => boolean
   /** Stopped after control, so that control does not replace what this stops, and before what it stands on. */
@@ -69,7 +74,7 @@ export interface Frontend {
 
 /** Control and gateway behind one listener, on a store and a bus. */
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
-  const { config, folder, log, life } = options
+  const { config, folder, log, life, metrics } = options
   const secrets = loadSecrets(folder)
   const servedFolder = servedFolderOf(config)
   const modelsFolder = modelsFolderOf(config, folder)
@@ -97,9 +102,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('http', () => server.dispose(0))
 
-  const db = await openDatabase(
+  const opened = await openDatabase(
     config.database_url ? { url: config.database_url } : { file: folder.file('flotilla.db') },
   )
+  const db = measuredDatabase(opened, metrics)
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, CLUSTER_SECRET, secrets.clusterSecret)
@@ -117,9 +123,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     log,
   )
   life.own('bus', () => messageBus.dispose())
-  const controlBus = await connectBus({ ...messageBus.client('control'), log })
+  const controlBus = measuredBus(await connectBus({ ...messageBus.client('control'), log }), metrics, 'control')
   life.own('control bus', () => controlBus.dispose())
-  const gatewayBus = await connectBus({ ...messageBus.client('gateway'), log })
+  const gatewayBus = measuredBus(await connectBus({ ...messageBus.client('gateway'), log }), metrics, 'gateway')
   life.own('gateway bus', () => gatewayBus.dispose())
 
   await ensureDefaultToken(db, secrets.joinToken)
@@ -150,6 +156,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     placement: config.placement,
     modelsFolder,
     hub,
+    metrics,
   })
   life.own('control', () => control.dispose())
   const onChange = (): void => control.wake()
@@ -164,6 +171,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     exposeNode: config.expose_node_header,
     savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
     certificateFile: folder.file('data-client.json'),
+    metrics,
     limits,
   })
   life.own('gateway', () => gateway.dispose())

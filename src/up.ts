@@ -13,6 +13,7 @@ import type { Logger } from './platform/log.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import type { Trust } from './platform/tls/trust.ts'
 import { version } from './platform/version.ts'
+import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
 import { announce, startFrontend, type FrontendOptions } from './start-frontend.ts'
 import { startLocalWorker } from './start-local-worker.ts'
@@ -25,12 +26,14 @@ export function runUp(config: Config): Promise<number> {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
     const identity = loadIdentity(folder.file('node.seed'))
+    const metrics = roleMetrics('up')
     let worker: Worker | undefined
     const options: FrontendOptions = {
       config,
       folder,
       log,
       life,
+      metrics,
       isOurs: (publicKey) => publicKey === identity.publicKey,
       alongside: { name: 'worker', dispose: () => worker?.dispose() },
       checks: { worker: () => (worker ? worker.problem() : 'starting') },
@@ -45,7 +48,7 @@ export function runUp(config: Config): Promise<number> {
       busAddress: busAddressOf(config),
       frontendFolder: modelsFolderOf(config, folder),
     }
-    worker = await startLocalWorker(config, where, folder.path, log)
+    worker = await startLocalWorker(config, where, folder.path, log, metrics)
     await worker.joined
     tellRemoval(worker, log)
     const { serving, absent } = await firstReplicas(frontend, { clock, placement: config.placement, say })

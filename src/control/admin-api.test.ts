@@ -88,6 +88,8 @@ const happy: Record<AdminRouteName, Happy> = {
   deleteBackend: { body: () => ({ engine: 'vllm' }), says: { name: 'vllm', operation: { kind: 'delete' } } },
   listLogs: { says: [] },
   readLogs: {},
+  nodeMetrics: {},
+  metricTargets: { says: [{ labels: { node: 'thor' } }] },
   listReplicas: { says: [{ model_name: 'm' }] },
   restartReplica: {
     body: () => ({}),

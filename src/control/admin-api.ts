@@ -19,6 +19,7 @@ import { keyAnswers } from './api/keys.ts'
 import { labelAnswers } from './api/labels.ts'
 import { liveStreams } from './api/live.ts'
 import { logAnswers, logStreams } from './api/logs.ts'
+import { metricAnswers, metricStreams } from './api/metrics.ts'
 import { lossAnswers } from './api/loss.ts'
 import { modelExplainAnswers } from './api/model-explain.ts'
 import { modelFileAnswers } from './api/model-files.ts'
@@ -87,6 +88,7 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
     ...pullAnswers(deps),
     ...backendAnswers(deps),
     ...logAnswers(deps),
+    ...metricAnswers(deps),
     ...modelAnswers(deps),
     ...modelLoadAnswers(deps),
     ...modelExplainAnswers(deps),
@@ -106,7 +108,13 @@ function adminAnswers(deps: AdminDeps): Answers<AdminAnswerName> {
 }
 
 function adminStreams(deps: AdminDeps): Streams<AdminStreamName> {
-  return { ...eventStreams(deps), ...liveStreams(deps), ...logStreams(deps), ...fileStreams(deps) }
+  return {
+    ...eventStreams(deps),
+    ...liveStreams(deps),
+    ...logStreams(deps),
+    ...metricStreams(deps),
+    ...fileStreams(deps),
+  }
 }
 
 function unmatched(path: string, method: string, allowed: string[]): AppError {

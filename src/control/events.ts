@@ -2,11 +2,12 @@ import { replicaKey } from '../core/lib/replica-key.ts'
 import type { Step } from '../core/reconcile/plan.ts'
 import type { Replica } from '../core/types.ts'
 import type { Logger } from '../platform/log.ts'
+import type { ControlCounts } from './control-metrics.ts'
 
-/** What control has done, told once, with ids. Considering is silent. */
+/** What control has done, told once, with ids, and counted. Considering is silent. */
 export type ControlEvents = ReturnType<typeof controlEvents>
 
-export function controlEvents(log: Logger) {
+export function controlEvents(log: Logger, counts?: Pick<ControlCounts, 'step' | 'moved' | 'gone'>) {
   const about = (replica: Replica): object => ({
     replica: replicaKey(replica.modelName, replica.replicaIndex),
     node: replica.nodeId,
@@ -20,6 +21,7 @@ export function controlEvents(log: Logger) {
         ? log.info({ node: name }, 'node is online')
         : log.warn({ node: name, liveness }, 'node is silent'),
     stepApplied(step: Step) {
+      counts?.step(step)
       if (step.kind === 'reserve') {
         log.debug({ replica: replicaKey(step.modelName, step.replicaIndex), node: step.nodeId }, 'replica reserved')
       } else if (step.kind === 'evict') {
@@ -32,10 +34,12 @@ export function controlEvents(log: Logger) {
       }
     },
     replicaMoved(replica: Replica, to: string, error: string | null) {
+      counts?.moved(to)
       if (to === 'failed') log.warn({ ...about(replica), error }, 'replica failed')
       else log.debug({ ...about(replica), state: to }, 'replica moved')
     },
     replicaGone(replica: Replica, lost: boolean) {
+      counts?.gone(lost)
       if (lost) log.warn(about(replica), 'replica lost: its node no longer runs it')
       else log.info(about(replica), 'replica stopped')
     },

@@ -5,14 +5,16 @@ import type { World } from '../core/types.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import { startLoop } from '../platform/loop.ts'
+import { Metrics } from '../platform/metrics.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
 import type { LivenessLimits } from '../store/nodes.ts'
 import { adminKeyMessage } from './admin-key.ts'
+import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
+import { controlMetrics } from './control-metrics.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
@@ -58,6 +60,8 @@ export interface ControlDeps {
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string
   hub: Hub
+  /** Where it counts, when that is not a place of its own. */
+  metrics?: Metrics | undefined
   /** How often to look when nothing wakes it; a turn renews the lease. */
   pace?: Pace
   /** For who brings parts of its own, as the simulator does; else the real ones. */
@@ -90,6 +94,8 @@ interface Leading {
   /** The world for the next turn to go on from; undefined when it has to read everything. */
   kept: KeptWorld | undefined
   ticks: Ticks
+  /** When each node was last heard. */
+  heardMs: Map<string, number>
 }
 
 /** Leads, or waits to lead. Only the leader writes decisions, tells workers and feeds gateways. */
@@ -106,10 +112,12 @@ export function startControl({
   placement: policy,
   modelsFolder,
   hub,
+  metrics = new Metrics(),
   pace: { turnPeriodMs, leaseTtlMs, deafAfterMs, wholeEveryMs } = PACE,
   parts: { decide, probe, newFeed = (...made: Parameters<NewFeed>) => new RoutingFeed(...made) } = {},
 }: ControlDeps): Control {
-  const events = controlEvents(log)
+  const counts = controlMetrics(metrics)
+  const events = controlEvents(log, counts)
   const onChange = (): void => {
     loop.wake()
     feed.wake()
@@ -139,7 +147,7 @@ export function startControl({
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
     const feed = newFeed(clusterSecret, liveness.unreachableAfterMs)
-    return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map() }
+    return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map(), heardMs: new Map() }
   }
 
   const turn = async (): Promise<void> => {
@@ -177,6 +185,7 @@ export function startControl({
     now.after = outcome
     now.kept = outcome.kept
     own.forget(mark)
+    forgetOthers(now.heardMs, world)
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
     for (const step of plan.steps) events.stepApplied(step)
     if (freeze === 'began') events.frozen(namesOf(plan.frozen))
@@ -241,14 +250,15 @@ export function startControl({
     random: Math.random,
     onChange: () => loop.wake(),
   })
-  const loop = startLoop({ periodMs: turnPeriodMs, turn, clock, onError })
+  const loop = counts.loop({ periodMs: turnPeriodMs, turn, clock, onError })
 
   const take = async (batch: HeartbeatFrom[]): Promise<void> => {
     if (!leading) return
     const { lease } = leading
     try {
       const nodeIds = batch.map(({ nodeId }) => nodeId)
-      const outcomes = await own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch))
+      const take = () => own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch))
+      const outcomes = await counts.taking(batch.length, take)
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed) || isRoomFor(outcomes)) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()
@@ -258,7 +268,9 @@ export function startControl({
   }
   const heartbeats = new HeartbeatQueue(take)
   bus.subscribe('heartbeat', (heartbeat, nodeId) => {
-    if (leading) heartbeats.add({ nodeId, heartbeat })
+    if (!leading) return
+    leading.heardMs.set(nodeId, clock.nowMs())
+    heartbeats.add({ nodeId, heartbeat })
   })
   bus.subscribe('gatewayLoad', (load) => loads.hear(load, clock.nowMs()))
   bus.subscribe('wake', () => loop.wake())
@@ -275,6 +287,14 @@ export function startControl({
     await feed?.filled
     // It may have been a long time, in which another has come to lead.
     return feed === leading?.feed ? feed?.snapshot(part) : undefined
+  })
+  clusterGauges(metrics, {
+    epoch: () => leading?.lease.epoch,
+    after: () => leading?.after,
+    heardMsAgo(nodeId) {
+      const heardMs = leading?.heardMs.get(nodeId)
+      return heardMs === undefined ? undefined : clock.nowMs() - heardMs
+    },
   })
   bus.onReconnect(() => {
     if (leading) leading.hearing = undefined
@@ -299,6 +319,13 @@ export function startControl({
       leading = undefined
     },
   }
+}
+
+/** Nodes come and go; of those that are no more nobody asks when they were heard. */
+function forgetOthers(heardMs: Map<string, number>, { nodes }: World): void {
+  if (heardMs.size <= nodes.length) return
+  const ids = new Set(nodes.map(({ id }) => id))
+  for (const id of heardMs.keys()) if (!ids.has(id)) heardMs.delete(id)
 }
 
 function namesOf(nodes: readonly { name: string }[]): string[] {

@@ -81,7 +81,8 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     this.pieces += 1
     this.#contact.heard()
     const { decision } = this.#exchange
-    if (decision.firstByteMs === 0) decision.firstByteMs = this.#deps.clock.nowMs()
+    // The first is the head, which some engines send before they have begun to work.
+    if (this.pieces > 1 && decision.firstByteMs === 0) decision.firstByteMs = this.#deps.clock.nowMs()
   }
 
   lastWords(): string {

@@ -84,6 +84,7 @@ export class DecisionRing {
       policy: this.#policies[slot]!,
       keyId: this.#keys[slot]!,
       isSampled: false,
+      isStream: false,
       candidates: [{ route, here, elsewhere, lastUsedMs, leftOut: null }],
       candidateCount,
       tries: [{ route, outcome: 'served', status, error: null, ms, mayHaveReached: true }],

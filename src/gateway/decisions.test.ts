@@ -17,6 +17,7 @@ function aDecision(requestId: string, fields: Partial<Decision> = {}): Decision 
     model: 'm',
     policy: 'least_loaded',
     keyId: null,
+    isStream: false,
     isSampled: true,
     candidates: [],
     candidateCount: 0,

@@ -13,13 +13,15 @@ export interface Decision {
   keyId: string | null
   /** Whether all candidates are noted, and not only those that it was sent to. */
   isSampled: boolean
+  /** Whether the client asked for a stream of events. */
+  isStream: boolean
   candidates: Candidate[]
   candidateCount: number
   tries: Try[]
   queuedMs: number
   loadWaitMs: number
   status: number
-  /** When an engine was first heard of it; 0 when none was. */
+  /** When the first piece of an answer came; 0 when none did. */
   firstByteMs: number
   endedMs: number
 }

@@ -1,60 +1,128 @@
-import type { Metrics } from '../platform/metrics.ts'
-import type { Decision } from './decisions.ts'
-import type { LiveTable } from './routing-table.ts'
+import type { HistogramCell } from '../platform/histogram-cell.ts'
+import { MOST_SETS, OTHER } from '../platform/label-sets.ts'
+import type { Cell, Metrics } from '../platform/metrics.ts'
+import type { Decision, Try } from './decisions.ts'
+import { ReplicaCounts } from './replica-counts.ts'
+import { tableGauges, type TableFacts } from './table-gauges.ts'
+import type { LiveRoute } from './routing-table.ts'
 
-export interface TableFacts {
-  table: Pick<LiveTable, 'models' | 'model' | 'routesOf' | 'loadOf'>
-  /** Since control was last heard; undefined before the first time. */
-  silentMs(): number | undefined
-  isStale(): boolean
-  /** Requests of a model that wait for their turn. */
-  waitingFor(modelName: string): number
+/** What a gateway tells its numbers. */
+export interface GatewayCounts {
+  /** On the way of each request, at its end. */
+  ended: (decision: Decision) => void
+  /** A replica is left out for a while. */
+  ejected: (route: LiveRoute) => void
 }
 
 /** Seconds; from a cached answer to a long story. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/** What a gateway counts. Returns what takes in each request when it has ended. */
-export function gatewayMetrics(metrics: Metrics, facts: TableFacts): (decision: Decision) => void {
+/** What a gateway counts. For a model that was counted before, a request costs two look-ups and some additions. */
+export function gatewayMetrics(metrics: Metrics, facts: TableFacts): GatewayCounts {
   const { table } = facts
-  const requests = metrics.counter('flotilla_requests_total', 'Requests that ended, by the status that was answered.', [
-    'model',
-    'status',
-  ])
-  const duration = metrics.histogram(
-    'flotilla_request_duration_seconds',
-    'From the head of a request to the end of its answer.',
-    ['model'],
-    BOUNDS,
-  )
-  const tries = metrics.counter('flotilla_tries_total', 'Replicas that requests were sent to, by how that went.', [
-    'model',
-    'outcome',
-  ])
-  const perModel = function* (count: (name: string) => number) {
-    for (const { name } of table.models()) yield { labels: [name], value: count(name) }
+  const define = defineAll(metrics)
+  const replicas = new ReplicaCounts(metrics, table)
+  const models = new Map<string, ModelCells>()
+  const picks = new Map<string, Cell>()
+  tableGauges(metrics, facts)
+
+  /** Names of models that there are; clients make up any number of others. */
+  const cellsOf = (model: string | null): ModelCells => {
+    const known = model === null ? undefined : models.get(model)
+    if (known) return known
+    const isModel = model !== null && table.model(model) !== undefined
+    const name = isModel ? (models.size < MOST_SETS ? model : OTHER) : 'unknown'
+    let cells = models.get(name)
+    if (!cells) models.set(name, (cells = new ModelCells(define, name)))
+    return cells
   }
-  metrics.gauge('flotilla_ready_replicas', 'Replicas that this gateway can send requests to.', ['model'], () =>
-    perModel((name) => table.routesOf(name).length),
-  )
-  metrics.gauge('flotilla_requests_in_flight', 'Requests that run now, of this gateway.', ['model'], () =>
-    perModel((name) => table.routesOf(name).reduce((sum, route) => sum + table.loadOf(route).here, 0)),
-  )
-  metrics.gauge('flotilla_requests_waiting', 'Requests that wait for their turn at this gateway.', ['model'], () =>
-    perModel((name) => facts.waitingFor(name)),
-  )
-  metrics.gauge('flotilla_routing_table_age_seconds', 'Since control last confirmed the routing table.', [], () => {
-    const silentMs = facts.silentMs()
-    return silentMs === undefined ? [] : [{ labels: [], value: silentMs / 1000 }]
-  })
-  metrics.gauge('flotilla_routing_table_stale', '1 when requests are served from a table that may be old.', [], () => [
-    { labels: [], value: facts.isStale() ? 1 : 0 },
-  ])
-  return ({ model, status, atMs, endedMs, tries: made }) => {
-    // Names of models that there are; clients make up any number of others.
-    const known = model !== null && table.model(model) ? model : 'unknown'
-    requests.cell(known, String(status)).value += 1
-    duration.cell(known).observe((endedMs - atMs) / 1000)
-    for (const { outcome } of made) tries.cell(known, outcome.replace(' ', '_')).value += 1
+  const picked = (policy: string, count: number): void => {
+    let cell = picks.get(policy)
+    if (!cell) picks.set(policy, (cell = define.picks.cell(policy)))
+    cell.value += count
+  }
+
+  return {
+    ended(decision) {
+      const { tries } = decision
+      cellsOf(decision.model).ended(decision)
+      if (tries.length === 0) return
+      if (decision.policy !== null) picked(decision.policy, tries.length)
+      for (const { route } of tries) replicas.count(route)
+    },
+    ejected({ modelName, nodeName }) {
+      define.ejections.cell(modelName, nodeName).value += 1
+    },
+  }
+}
+
+type Defined = ReturnType<typeof defineAll>
+
+function defineAll(metrics: Metrics) {
+  const counter = metrics.counter.bind(metrics)
+  const seconds = (name: string, help: string) => metrics.histogram(name, help, ['model'], BOUNDS)
+  return {
+    requests: counter('flotilla_requests_total', 'Requests that ended, by the status that was answered.', [
+      'model',
+      'status',
+    ]),
+    duration: seconds('flotilla_request_duration_seconds', 'From the head of a request to the end of its answer.'),
+    firstToken: seconds(
+      'flotilla_time_to_first_token_seconds',
+      'From the head of a request for a stream to the first piece of its answer, waits and tries included.',
+    ),
+    queued: seconds('flotilla_queue_wait_seconds', 'How long requests waited for their turn, of those that had to.'),
+    loadWait: seconds(
+      'flotilla_load_wait_seconds',
+      'How long requests waited for their model to be loaded, of those that had to.',
+    ),
+    tries: counter('flotilla_tries_total', 'Replicas that requests were sent to, by how that went.', [
+      'model',
+      'outcome',
+    ]),
+    retries: counter('flotilla_retries_total', 'Tries after the first, of the same request.', ['model']),
+    picks: counter('flotilla_picks_total', 'Replicas that were picked, by the policy that did.', ['policy']),
+    ejections: counter('flotilla_ejections_total', 'Times that this gateway left a replica out for a while.', [
+      'model',
+      'node',
+    ]),
+  }
+}
+
+/** The numbers of one model, held, so that nothing is looked up for each of its requests. */
+class ModelCells {
+  readonly #define: Defined
+  readonly #name: string
+  readonly #duration: HistogramCell
+  readonly #statuses = new Map<number, Cell>()
+  readonly #outcomes = new Map<Try['outcome'], Cell>()
+
+  constructor(define: Defined, name: string) {
+    this.#define = define
+    this.#name = name
+    this.#duration = define.duration.cell(name)
+  }
+
+  ended({ status, atMs, endedMs, firstByteMs, isStream, queuedMs, loadWaitMs, tries }: Decision): void {
+    const { requests, firstToken, queued, loadWait, retries } = this.#define
+    const name = this.#name
+    let cell = this.#statuses.get(status)
+    if (!cell) this.#statuses.set(status, (cell = requests.cell(name, String(status))))
+    cell.value += 1
+    this.#duration.observe((endedMs - atMs) / 1000)
+    if (isStream && firstByteMs > 0 && status < 400) firstToken.cell(name).observe((firstByteMs - atMs) / 1000)
+    if (queuedMs > 0) queued.cell(name).observe(queuedMs / 1000)
+    if (loadWaitMs > 0) loadWait.cell(name).observe(loadWaitMs / 1000)
+    if (tries.length > 1) retries.cell(name).value += tries.length - 1
+    for (const { outcome } of tries) this.#countOutcome(outcome)
+  }
+
+  #countOutcome(outcome: Try['outcome']): void {
+    let cell = this.#outcomes.get(outcome)
+    if (!cell) {
+      cell = this.#define.tries.cell(this.#name, outcome.replace(' ', '_'))
+      this.#outcomes.set(outcome, cell)
+    }
+    cell.value += 1
   }
 }

@@ -95,6 +95,7 @@ class Inference implements Exchange, Ask {
     this.model = model
     this.sessionKey = sessionKey
     this.decision.model = model
+    this.decision.isStream = isStream
     try {
       const served = findModel(table, model, this.caller)
       // The table's text instead of this request's own, which its record would keep.
@@ -166,6 +167,7 @@ function newDecision(requestId: string, path: string, caller: Caller, nowMs: num
     candidateCount: 0,
     tries: [],
     isSampled,
+    isStream: false,
     queuedMs: 0,
     loadWaitMs: 0,
     status: 0,

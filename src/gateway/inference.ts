@@ -18,7 +18,7 @@ import { ollamaApi, type OllamaApi } from './ollama/ollama-api.ts'
 import { probe, probeNode, type Probe } from './probe.ts'
 import type { ReadLimits } from './read-request.ts'
 import { requestIdOf } from './request-id.ts'
-import type { LiveTable } from './routing-table.ts'
+import type { LiveRoute, LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
 import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
 import { Silence, type SilenceDeps } from './silence.ts'
@@ -65,6 +65,8 @@ export interface InferenceApi {
   readonly decisions: Pick<Decisions, 'find'>
   /** Calls for every request that has ended. */
   onEnded(listener: (decision: Decision) => void): void
+  /** Calls for every replica that is left out for a while. */
+  onEjected(listener: (route: LiveRoute) => void): void
   /** For those who want to speak WebSocket: they wait in the same room and learn from the same failures. */
   upgrades(allow: UpgradeDeps['allow']): UpgradeHandler
   dispose(): void
@@ -84,7 +86,15 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const coldLoads = new ColdLoads({ table, bus, clock, log, waitMs, mostWaiting })
   const readyDeps: ReadyDeps = { table, coldLoads, waitingRoom, clock }
   const decisions = new Decisions(deps.gatewayId ?? 'gateway')
-  const liveness = new Liveness({ table, clock, log, probe: network.probe, ttlMs: deps.probeTtlMs })
+  let onEjected: (route: LiveRoute) => void = () => {}
+  const liveness = new Liveness({
+    table,
+    clock,
+    log,
+    probe: network.probe,
+    ttlMs: deps.probeTtlMs,
+    onEjected: (route) => onEjected(route),
+  })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
   const silence = new Silence({ clock, log, askNode: network.askNode })
@@ -116,6 +126,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
     ollama: ollamaApi({ table, clock, limits: deps.limits, infer: handler, whenReady }),
     decisions,
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
+    onEjected: (listener: (route: LiveRoute) => void) => void (onEjected = listener),
     upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),
     dispose() {
       coldLoads.dispose()

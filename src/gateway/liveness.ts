@@ -12,6 +12,8 @@ export interface LivenessDeps {
   probe: Probe
   /** A replica that was not heard for longer is asked first; 0 asks none. */
   ttlMs?: number | undefined
+  /** Told of each replica that is left out for a while. */
+  onEjected?: ((route: LiveRoute) => void) | undefined
 }
 
 /** A request under way at a replica. */

@@ -16,6 +16,8 @@ export interface OutlierDeps {
   table: Pick<LiveTable, 'route'>
   clock: Pick<Clock, 'nowMs'>
   log: Logger
+  /** Told of each that is left out. */
+  onEjected?: ((route: LiveRoute) => void) | undefined
 }
 
 const FAILURES_UNTIL_OUT = 3
@@ -30,9 +32,11 @@ const MOST_OUT_MS = 60_000
 export class Outliers {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #log: Logger
+  readonly #onEjected: OutlierDeps['onEjected']
   readonly #notes: RouteNotes<Outlier>
 
-  constructor({ table, clock, log }: OutlierDeps) {
+  constructor({ table, clock, log, onEjected }: OutlierDeps) {
+    this.#onEjected = onEjected
     this.#clock = clock
     this.#log = log
     this.#notes = new RouteNotes(table)
@@ -68,10 +72,12 @@ export class Outliers {
     if (!this.#notes.isEmpty && this.#notes.get(route)) this.#notes.delete(route)
   }
 
-  #leaveOut({ replicaId, nodeName }: LiveRoute, outlier: Outlier, why: string): void {
+  #leaveOut(route: LiveRoute, outlier: Outlier, why: string): void {
+    const { replicaId, nodeName } = route
     outlier.outUntilMs = this.#clock.nowMs() + outlier.outForMs
     outlier.why = `ejected: ${why}`
     const ids = { replica: replicaId, node: nodeName }
     this.#log.warn({ ...ids, forMs: outlier.outForMs, why }, 'gateway: leaves a replica out')
+    this.#onEjected?.(route)
   }
 }

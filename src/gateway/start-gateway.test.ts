@@ -9,6 +9,7 @@ import type {
 import type { Bus } from '../bus/bus.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { ExchangeHandler } from '../platform/exchange.ts'
+import { prometheusText } from '../platform/exposition.ts'
 import { silentLogger } from '../platform/log.ts'
 import { serve } from '../testing/http.ts'
 import { roleBuses } from '../testing/role-buses.ts'
@@ -127,13 +128,13 @@ describe('the routing table', () => {
     await clock.advance(60_000)
     expect([replicas(), gateway.problem()]).toEqual([1, undefined])
     expect(gateway.note()).toBe('nothing heard from control for 60 s; serving from the last table')
-    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_stale 1\n')
-    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_age_seconds 60\n')
+    expect(prometheusText(gateway.metrics)).toContain('\nflotilla_routing_table_stale 1\n')
+    expect(prometheusText(gateway.metrics)).toContain('\nflotilla_routing_table_age_seconds 60\n')
     control.table = aTable(9, 2)
     await clock.advance(1000)
     expect([replicas(), gateway.note()]).toEqual([2, undefined])
-    expect(gateway.metrics.text()).toContain('\nflotilla_routing_table_stale 0\n')
-    expect(gateway.metrics.text()).toContain('\nflotilla_ready_replicas{model="m"} 2\n')
+    expect(prometheusText(gateway.metrics)).toContain('\nflotilla_routing_table_stale 0\n')
+    expect(prometheusText(gateway.metrics)).toContain('\nflotilla_ready_replicas{model="m"} 2\n')
   })
 })
 

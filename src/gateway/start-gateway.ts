@@ -29,6 +29,8 @@ export interface GatewayOptions {
   /** For who looks into it, or reaches replicas in a way of its own. */
   table?: CountedTable
   network?: Network
+  /** Where it counts, when that is not a place of its own. */
+  metrics?: Metrics | undefined
   /** Where it keeps what it shows at data ports; without it, it asks at each start. */
   certificateFile?: string
   /** Where they are not given, sane ones hold. */
@@ -48,7 +50,7 @@ export interface Gateway {
   /** The keys that came with the table. */
   keys: Pick<LiveTable, 'hasSnapshot' | 'keyByHash'>
   /** What it counts. */
-  metrics: Pick<Metrics, 'text'>
+  metrics: Metrics
   /** Calls once there is a routing table, or the last run's, or now if there is one. */
   onTable(callback: () => void): void
   /** How many replicas of a model can serve now. */
@@ -114,13 +116,14 @@ export function startGateway(options: GatewayOptions): Gateway {
   }
   const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
   const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > staleAfterMs
-  const metrics = new Metrics()
+  const { metrics = new Metrics() } = options
   const waitingFor = (modelName: string): number => waitingRoom.countsOf(modelName).waiting
-  const count = gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor })
+  const counts = gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor })
   handler.onEnded((decision) => {
-    count(decision)
+    counts.ended(decision)
     traffic.ended(decision)
   })
+  handler.onEjected((route) => counts.ejected(route))
 
   const loop = startLoop({
     periodMs: checkMs,

@@ -1,87 +1,136 @@
+import { HistogramCell } from './histogram-cell.ts'
+import { LabelSets } from './label-sets.ts'
+
 /** One number of a metric, for one set of label values. Held by who counts, so that counting is an addition. */
 export interface Cell {
   value: number
 }
 
-/** What a gauge shows now, by the values of its labels. */
+/** What a metric shows now, by the values of its labels. */
 export interface Sample {
   labels: readonly string[]
   value: number
 }
 
-/** Sets of label values of one metric; what comes beyond is counted under `other`, since names may come from anywhere. */
-const MOST_SETS = 1000
-const OTHER = 'other'
-
-interface Metric {
+export interface Definition {
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram'
-  lines(): Iterable<string>
+  labelNames: readonly string[]
+  /** Upper bounds of a histogram, without the last one, which is endless. */
+  bounds: readonly number[]
 }
 
-/** The numbers of one process, shown in the text format that Prometheus reads. */
+/** One line of a metric: `suffix` is what follows its name, and `le` the bound of a histogram's bucket. */
+export interface Point extends Sample {
+  suffix: '' | '_bucket' | '_sum' | '_count'
+  le?: number
+}
+
+/** A metric and what it shows now. */
+export interface Family extends Definition {
+  points(): Iterable<Point>
+}
+
+/**
+ * The numbers of one process. Roles that run side by side count into the same ones: to define a metric again gives the
+ * one that is there, and gauges are the sum of what all their readers say.
+ */
 export class Metrics {
-  readonly #metrics: Metric[] = []
+  readonly #families = new Map<string, Family & { made?: Counter | Histogram; readers?: Reader[] }>()
 
   counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
-    const counter = new Counter(name, labelNames)
-    this.#metrics.push({ name, help, type: 'counter', lines: () => counter.lines() })
-    return counter
+    const known = this.#families.get(name)
+    if (known) return known.made as Counter
+    const made = new Counter()
+    this.#families.set(name, { ...plain(name, help, 'counter', labelNames), made, points: () => made.points() })
+    return made
   }
 
   histogram(name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): Histogram {
-    const histogram = new Histogram(name, labelNames, bounds)
-    this.#metrics.push({ name, help, type: 'histogram', lines: () => histogram.lines() })
-    return histogram
+    const known = this.#families.get(name)
+    if (known) return known.made as Histogram
+    const made = new Histogram(bounds)
+    const definition = { ...plain(name, help, 'histogram', labelNames), bounds }
+    this.#families.set(name, { ...definition, made, points: () => made.points() })
+    return made
   }
 
-  /** Read when it is asked for: what is known already is not counted twice. */
-  gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
-    const lines = function* (): Iterable<string> {
-      for (const { labels, value } of read()) yield line(name, labelNames, labels, value)
-    }
-    this.#metrics.push({ name, help, type: 'gauge', lines })
+  /**
+   * Read when it is asked for: what is known already is not counted twice. `rest` is what becomes of the sets beyond the
+   * limit: their sum under `other`, or the highest of them.
+   */
+  gauge(name: string, help: string, labelNames: readonly string[], read: Reader, rest: Rest = 'sum'): void {
+    this.#read('gauge', name, help, labelNames, read, rest)
   }
 
-  text(): string {
-    const lines: string[] = []
-    for (const metric of this.#metrics) {
-      const { name, help, type } = metric
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...metric.lines())
-    }
-    return `${lines.join('\n')}\n`
+  /** The same for what only grows and is counted elsewhere. */
+  counted(name: string, help: string, labelNames: readonly string[], read: Reader): void {
+    this.#read('counter', name, help, labelNames, read, 'sum')
+  }
+
+  families(): Iterable<Family> {
+    return this.#families.values()
+  }
+
+  #read(
+    type: 'gauge' | 'counter',
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: Reader,
+    rest: Rest,
+  ): void {
+    const known = this.#families.get(name)
+    if (known) return void known.readers!.push(read)
+    const readers = [read]
+    const points = (): Iterable<Point> => limited(readers, labelNames.length, rest)
+    this.#families.set(name, { ...plain(name, help, type, labelNames), readers, points })
   }
 }
 
-export class Counter {
-  readonly #name: string
-  readonly #labelNames: readonly string[]
-  readonly #cells = new LabelSets<Cell>(() => ({ value: 0 }))
+type Reader = () => Iterable<Sample>
+type Rest = 'sum' | 'max'
 
-  constructor(name: string, labelNames: readonly string[]) {
-    this.#name = name
-    this.#labelNames = labelNames
+function plain(name: string, help: string, type: Definition['type'], labelNames: readonly string[]): Definition {
+  return { name, help, type, labelNames, bounds: [] }
+}
+
+/** Each set of values once, and no more of them than there may be. */
+function* limited(readers: readonly Reader[], labels: number, rest: Rest): Iterable<Point> {
+  const cells = new LabelSets<Cell>(() => ({ value: Number.NaN }))
+  for (const read of readers) {
+    for (const { labels: values, value } of read()) {
+      const cell = cells.get(values)
+      const isMax = rest === 'max'
+      cell.value = Number.isNaN(cell.value) ? value : isMax ? Math.max(cell.value, value) : cell.value + value
+    }
   }
+  for (const [values, { value }] of cells.all()) yield { suffix: '', labels: values.slice(0, labels), value }
+}
+
+export class Counter {
+  readonly #cells = new LabelSets<Cell>(() => ({ value: 0 }))
 
   cell(...labels: string[]): Cell {
     return this.#cells.get(labels)
   }
 
-  *lines(): Iterable<string> {
-    for (const [labels, { value }] of this.#cells.all()) yield line(this.#name, this.#labelNames, labels, value)
+  /** What is gone for good makes room for others. */
+  forget(...labels: string[]): void {
+    this.#cells.delete(labels)
+  }
+
+  *points(): Iterable<Point> {
+    for (const [labels, { value }] of this.#cells.all()) yield { suffix: '', labels, value }
   }
 }
 
 export class Histogram {
-  readonly #name: string
-  readonly #labelNames: readonly string[]
   readonly #bounds: readonly number[]
   readonly #cells: LabelSets<HistogramCell>
 
-  constructor(name: string, labelNames: readonly string[], bounds: readonly number[]) {
-    this.#name = name
-    this.#labelNames = labelNames
+  constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#cells = new LabelSets(() => new HistogramCell(bounds))
   }
@@ -90,70 +139,15 @@ export class Histogram {
     return this.#cells.get(labels)
   }
 
-  *lines(): Iterable<string> {
-    const name = this.#name
+  *points(): Iterable<Point> {
     for (const [labels, cell] of this.#cells.all()) {
       let upTo = 0
-      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
+      for (const [i, le] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
         upTo += cell.counts[i]!
-        const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)
-        yield line(`${name}_bucket`, [...this.#labelNames, 'le'], [...labels, le], upTo)
+        yield { suffix: '_bucket', labels, le, value: upTo }
       }
-      yield line(`${name}_sum`, this.#labelNames, labels, cell.sum)
-      yield line(`${name}_count`, this.#labelNames, labels, upTo)
+      yield { suffix: '_sum', labels, value: cell.sum }
+      yield { suffix: '_count', labels, value: upTo }
     }
   }
-}
-
-export class HistogramCell {
-  /** By bound; the last is for what lies above all of them. */
-  readonly counts: number[]
-  sum = 0
-  readonly #bounds: readonly number[]
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds
-    this.counts = Array.from({ length: bounds.length + 1 }, () => 0)
-  }
-
-  observe(value: number): void {
-    let i = 0
-    while (i < this.#bounds.length && value > this.#bounds[i]!) i += 1
-    this.counts[i]! += 1
-    this.sum += value
-  }
-}
-
-class LabelSets<T> {
-  readonly #make: () => T
-  readonly #sets = new Map<string, { labels: readonly string[]; cell: T }>()
-
-  constructor(make: () => T) {
-    this.#make = make
-  }
-
-  get(labels: readonly string[]): T {
-    // One label is nearly always enough to tell them apart, and then nothing is put together.
-    const key = labels.length === 1 ? labels[0]! : labels.join('\0')
-    const known = this.#sets.get(key)
-    if (known) return known.cell
-    if (this.#sets.size >= MOST_SETS && labels.some((label) => label !== OTHER))
-      return this.get(labels.map(() => OTHER))
-    const cell = this.#make()
-    this.#sets.set(key, { labels: [...labels], cell })
-    return cell
-  }
-
-  *all(): Iterable<[readonly string[], T]> {
-    for (const { labels, cell } of this.#sets.values()) yield [labels, cell]
-  }
-}
-
-function line(name: string, labelNames: readonly string[], labels: readonly string[], value: number): string {
-  const pairs = labelNames.map((label, i) => `${label}="${escaped(labels[i] ?? '')}"`)
-  return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

@@ -28,6 +28,15 @@ export interface Upstream extends Address {
   answerHeaders?: Instead
   /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
   onHeard?(): void
+  /** Looks at the answer as it passes. */
+  observer?: AnswerObserver | undefined
+}
+
+/** Called on the way of each answer, so it must be cheap. Pieces are in memory that the next one comes into. */
+export interface AnswerObserver {
+  head(head: AnswerHead): void
+  /** Of the body; in chunks, with their frames, when it is passed on so. */
+  piece(bytes: Buffer): void
 }
 
 export type Forwarded =
@@ -134,6 +143,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     }
     this.#head = head
     upstream.onHeard?.()
+    upstream.observer?.head(head)
     if (isBegun && !(head.statusCode === 200 && isPlainStream(head))) this.#told = []
     else if (head.isChunked && this.#response.chunkedEncoding && this.#response.writeChunks) {
       this.onChunks = (chunks) => this.#passChunks(chunks)
@@ -143,6 +153,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   onBody(piece: Buffer): void {
     if (this.#isOver) return
     this.#upstream.onHeard?.()
+    this.#upstream.observer?.piece(piece)
     if (this.#told) return this.#tell(this.#told, piece)
     this.#isBetweenEvents = endsEvent(piece, piece.length)
     // The wire copies what it is given, node:http holds on to it.
@@ -222,6 +233,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   #passChunks(chunks: Buffer): void {
     if (this.#isOver) return
     this.#upstream.onHeard?.()
+    this.#upstream.observer?.piece(chunks)
     this.#isBetweenEvents = endsEvent(chunks, chunks.length - 2)
     if (!this.#response.writeChunks!(chunks)) this.#waitForClient()
   }

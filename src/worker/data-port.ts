@@ -5,11 +5,14 @@ import type { ConnectionPool } from '../platform/connection-pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { sendHealth, type Check } from '../platform/health.ts'
+import { sendMetrics } from '../platform/exposition.ts'
 import { pathOf, type Handler, type UpgradeHandler } from '../platform/http.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import { answerOnSocket } from '../platform/socket-answer.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { callEngine, engineAt, noAnswer } from './data-port/engine-call.ts'
 import { refuse } from './data-port/refuse.ts'
+import type { WorkerCounts } from './worker-metrics.ts'
 import { checkKey, findTarget, notServed, type Replicas } from './data-port/target.ts'
 
 export interface DataPortOptions {
@@ -19,6 +22,10 @@ export interface DataPortOptions {
   checks: Record<string, Check>
   /** Keeps connections to engines. Without it each request has its own. */
   pool?: ConnectionPool | undefined
+  /** What passes is counted there. */
+  counts?: Pick<WorkerCounts, 'meter'> | undefined
+  /** Shows what this process counts to who is on this machine or has the key. */
+  metrics?: Metrics | undefined
   /** More to serve behind the same key. Says whether the path, which comes without its query, is one of its own. */
   extra?: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<boolean>
 }
@@ -26,10 +33,10 @@ export interface DataPortOptions {
 /**
  * The one way to an engine: `/replicas/<id>/<generation>/<path>` with this node's data key. The replica is named in
  * full, so a port that now belongs to another replica can never answer for the one that was meant. Besides, who is on
- * this machine may ask how the worker is.
+ * this machine may ask how the worker is and what it counts.
  */
 export function dataPortHandler(options: DataPortOptions): Handler {
-  const { dataKey, checks, extra } = options
+  const { dataKey, checks, metrics, extra } = options
   const health = healthHandler(checks)
   const replica = replicaHandler(options)
   return async (request, response) => {
@@ -38,7 +45,8 @@ export function dataPortHandler(options: DataPortOptions): Handler {
     try {
       const isLocal = isLoopback(request.socket.remoteAddress ?? '')
       if (isLocal && (path === '/healthz' || path === '/readyz')) return await health(request, response)
-      checkKey(request, dataKey())
+      if (!(isLocal && path === '/metrics')) checkKey(request, dataKey())
+      if (metrics && path === '/metrics') return sendMetrics(metrics, request, response)
       if (!extra || !(await extra(request, response, path))) throw notServed()
     } catch (error) {
       refuseOrThrow(request, response, error)
@@ -51,7 +59,8 @@ export function replicaHandler({
   replicas,
   dataKey,
   pool,
-}: Pick<DataPortOptions, 'replicas' | 'dataKey' | 'pool'>): ExchangeHandler {
+  counts,
+}: Pick<DataPortOptions, 'replicas' | 'dataKey' | 'pool' | 'counts'>): ExchangeHandler {
   return (request, response) => {
     let target: ReturnType<typeof findTarget>
     try {
@@ -60,7 +69,10 @@ export function replicaHandler({
     } catch (error) {
       return refuseOrThrow(request, response, error)
     }
-    return callEngine(request, response, target.replica, target.path, pool)
+    const { id, replica, path } = target
+    // Others ask how an engine is, and for no work.
+    const meter = request.method === 'POST' ? counts?.meter(id, replica.spec.model_name) : undefined
+    return callEngine(request, response, replica, path, pool, meter)
   }
 }
 

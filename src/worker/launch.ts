@@ -29,6 +29,8 @@ export interface ReplicaDeps {
   limits: ReplicaLimits
   /** Something a heartbeat should tell has changed. */
   onChange: () => void
+  /** A replica has left one of the phases of its start. */
+  onPhase?: ((modelName: string, phase: string, seconds: number) => void) | undefined
   /** What an engine is told in its environment besides what its profile says. */
   moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
   /** The operating system's, unless somebody brings a machine of his own. */

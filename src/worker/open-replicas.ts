@@ -63,6 +63,7 @@ interface OpenDeps {
   log: Logger
   life: Lifetime
   onChange: () => void
+  onPhase?: ((modelName: string, phase: string, seconds: number) => void) | undefined
   /** Asked at the end: whether the engines are left to another worker. */
   leavesEngines: () => boolean
   fakeDevices?: FakeDevices | undefined
@@ -73,7 +74,7 @@ interface OpenDeps {
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
-  { clock, log, life, onChange, leavesEngines, fakeDevices, gpuVendor }: OpenDeps,
+  { clock, log, life, onChange, onPhase, leavesEngines, fakeDevices, gpuVendor }: OpenDeps,
 ): Promise<Replicas> {
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
@@ -111,6 +112,7 @@ export async function openReplicas(
     limits,
     confinement: openConfinement({ ...options.confine, root: dirname(folder) }),
     onChange,
+    onPhase,
     moreEnvironment: fakeDevices && ((spec) => fakeDevices.environmentFor(spec, supervisor.all())),
   })
   await supervisor.adopt({ isClean })

@@ -22,6 +22,7 @@ const TELL_PROGRESS_MS = 1000
 const LAST_LINES = 20
 /** Also by force an engine may put its things in order: what it leaves in shared memory stays there. */
 const FORCED_KILL_MS = 2000
+const STARTING: ReadonlySet<string> = new Set(['installing', 'staging', 'loading'])
 
 /**
  * One replica on this node.
@@ -60,6 +61,7 @@ export class WorkerReplica {
   #toldProgressMs = 0
   #lastRequestEndedMs: number | undefined
   #killsBefore: number | undefined
+  #enteredMs: number | undefined
 
   constructor(spec: ReplicaStartMessage, profile: EngineProfile, deps: ReplicaDeps) {
     this.spec = spec
@@ -72,6 +74,7 @@ export class WorkerReplica {
   /** Gets what it needs, starts the engine and waits until it serves. Ends in `ready` or `failed`; never rejects. */
   start(): Promise<void> {
     this.#starting ??= this.#begin(async () => {
+      this.#enteredMs = this.#deps.clock.nowMs()
       const launched = await launch(this.spec, this.#profile, this.#deps, {
         signal: this.#ending.signal,
         onPhase: (phase) => this.#enter(phase),
@@ -245,9 +248,20 @@ export class WorkerReplica {
 
   #enter(state: WorkerReplica['state']): void {
     if (this.state === state) return
+    this.#tellPhase()
     this.state = state
     this.progress = null
     this.#deps.onChange()
+  }
+
+  /** Of a start that this run of the worker has seen from its beginning. */
+  #tellPhase(): void {
+    const { clock, onPhase } = this.#deps
+    const isStart = STARTING.has(this.state)
+    if (this.#enteredMs === undefined || !isStart) return
+    const nowMs = clock.nowMs()
+    onPhase?.(this.spec.model_name, this.state, (nowMs - this.#enteredMs) / 1000)
+    this.#enteredMs = nowMs
   }
 
   #tellProgress(progress: ProgressMessage): void {

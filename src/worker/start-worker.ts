@@ -11,6 +11,7 @@ import type { Check } from '../platform/health.ts'
 import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
+import { Metrics } from '../platform/metrics.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
 import { dataPortHandler, dataPortUpgrades, healthHandler, replicaHandler, type DataPortOptions } from './data-port.ts'
@@ -32,6 +33,7 @@ import { openReplicas, type Replicas, type ReplicasOptions } from './open-replic
 import { leaveEngines } from './processes/living-engines.ts'
 import { machineBoot } from './processes/process-identity.ts'
 import type { WorkerReplica } from './replica.ts'
+import { workerMetrics } from './worker-metrics.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]
@@ -56,6 +58,8 @@ export interface WorkerOptions {
   busAddress?: BusAddress | undefined
   replicas: ReplicasOptions
   measure: () => Promise<Hardware>
+  /** Where it counts, when that is not a place of its own. */
+  metrics?: Metrics | undefined
 }
 
 export interface Worker {
@@ -142,6 +146,13 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   let isLeaving = false
   life.own('boot', () => (leavesEngines() ? undefined : boot.end()))
   const checks = { worker: problem }
+  const { metrics = new Metrics() } = options
+  let hardware = (): Hardware | undefined => undefined
+  const counts = workerMetrics(metrics, {
+    problem,
+    replicas: () => replicas?.supervisor.report() ?? [],
+    hardware: () => hardware(),
+  })
   await openHealthPort(options, checks, life, log)
   const dataPort: DataPortOptions = {
     replicas: {
@@ -152,6 +163,8 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     },
     dataKey: () => dataKey.key,
     checks,
+    counts,
+    metrics,
     pool: enginePool(),
     async extra(request, response, path) {
       if (!replicas || !/^\/logs(\/|$)/.test(path)) return false
@@ -169,12 +182,22 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     onNews: () => heartbeats.wake(),
   })
   life.own('measurements', () => measurements.dispose())
+  hardware = () => measurements.last()
   // After the ports: a worker that cannot have them must not have touched what another left running.
   if (nodeType === 'backend') {
     replicas = await openReplicas(
       options.replicas,
       frontends.filesFor(() => nodeId),
-      { clock, log, life, onChange, leavesEngines, fakeDevices, gpuVendor: () => measurements.last().gpu_vendor },
+      {
+        clock,
+        log,
+        life,
+        onChange,
+        onPhase: counts.phase,
+        leavesEngines,
+        fakeDevices,
+        gpuVendor: () => measurements.last().gpu_vendor,
+      },
     )
   }
   life.own('bus', () => link.dispose())

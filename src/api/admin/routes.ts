@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { decisionRecord } from '../decision-record.ts'
 import { clusterRoutes } from './cluster-routes.ts'
+import { metricRoutes } from './metric-routes.ts'
 import { modelRoutes } from './model-routes.ts'
 import { planRoutes } from './plan-routes.ts'
 import { deleted, type Route } from './route.ts'
@@ -224,6 +225,7 @@ export const adminRoutes = {
     stream: { 'application/json': schemas.logLines, 'text/event-stream': schemas.logLine },
     asks: 'data port',
   },
+  ...metricRoutes,
   listReplicas: {
     method: 'GET',
     path: '/api/replicas',

@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
 import { Instead } from '../../platform/pass-on.ts'
 import { forward, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
+import type { AnswerMeter } from './answer-meter.ts'
 import { refuse } from './refuse.ts'
 import { replaceModel } from './replace-model.ts'
 import type { ServedReplica } from './target.ts'
@@ -22,8 +23,9 @@ export function callEngine(
   replica: ServedReplica,
   path: string,
   pool: ConnectionPool | undefined,
+  meter?: AnswerMeter,
 ): Promise<void> | void {
-  const call = new EngineCall(request, response, replica, path, pool)
+  const call = new EngineCall(request, response, replica, path, pool, meter)
   const { requestModel } = replica
   if (requestModel === undefined || !mayBeJson(request)) return call.send()
   return readBody(request, MOST_BODY_BYTES).then(
@@ -38,6 +40,7 @@ class EngineCall implements Forwarder {
   readonly #replica: ServedReplica
   readonly #path: string
   readonly #pool: ConnectionPool | undefined
+  readonly #meter: AnswerMeter | undefined
   readonly #done: () => void
 
   constructor(
@@ -46,8 +49,10 @@ class EngineCall implements Forwarder {
     replica: ServedReplica,
     path: string,
     pool: ConnectionPool | undefined,
+    meter: AnswerMeter | undefined,
   ) {
     this.#pool = pool
+    this.#meter = meter
     this.#request = request
     this.#response = response
     this.#replica = replica
@@ -59,10 +64,13 @@ class EngineCall implements Forwarder {
     // Asked for again: the engine may have ended while the body came in.
     const { port, key } = this.#replica
     if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
-    forward(this.#request, this.#response, engineAt(port, this.#path, this.#pool), this, body)
+    const upstream = engineAt(port, this.#path, this.#pool)
+    upstream.observer = this.#meter
+    forward(this.#request, this.#response, upstream, this, body)
   }
 
   onForwarded(result: Forwarded): void {
+    this.#meter?.end(result.outcome)
     if (result.outcome === 'unreachable') this.fail(noAnswer(this.#replica, result.error))
     else this.#done()
   }

@@ -21,13 +21,20 @@ export interface Replicas {
   find(id: string): ServedReplica | undefined
 }
 
+interface Target {
+  id: string
+  replica: ServedReplica
+  /** At its engine. */
+  path: string
+}
+
 /** The ready replica that a request names, and the path at its engine. */
-export function findTarget(request: HttpRequest, replicas: Replicas): { replica: ServedReplica; path: string } {
+export function findTarget(request: HttpRequest, replicas: Replicas): Target {
   const { id, generation, path } = parseTarget(request)
   const replica = findReplica(replicas.find(id), id, generation)
   checkModel(request, replica)
   checkState(replica)
-  return { replica, path }
+  return { id, replica, path }
 }
 
 export function checkKey(request: HttpRequest, dataKey: string | undefined): void {

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+import type { HttpRequest } from './exchange.ts'
+import type { Family, Metrics, Point } from './metrics.ts'
+
+/** What a process counts, as whoever asks reads it best: the text of OpenMetrics, or Prometheus's older one. */
+export function sendMetrics(metrics: Metrics, request: HttpRequest, response: ServerResponse): void {
+  const isOpen = prefersOpenMetrics(request.headers.accept)
+  const text = isOpen ? openMetricsText(metrics) : prometheusText(metrics)
+  response.writeHead(200, {
+    'content-type': isOpen ? OPEN_METRICS_TYPE : 'text/plain; version=0.0.4; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}
+
+const OPEN_METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
+
+/** Only who names it, and likes the older one no better: a browser that takes anything can read either. */
+export function prefersOpenMetrics(accept: string | undefined): boolean {
+  let open = 0
+  let plain = 0
+  for (const part of (accept ?? '').split(',')) {
+    const [type, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
+    if (type === 'application/openmetrics-text') open = Math.max(open, weight)
+    if (type === 'text/plain') plain = Math.max(plain, weight)
+  }
+  return open > 0 && open >= plain
+}
+
+/** Version 0.0.4 of the text format. */
+export function prometheusText(metrics: Metrics): string {
+  const lines: string[] = []
+  for (const family of metrics.families()) {
+    const { name, help, type } = family
+    lines.push(`# HELP ${name} ${escapedHelp(help)}`, `# TYPE ${name} ${type}`)
+    for (const point of family.points()) lines.push(line(family, point, String))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** Its families of counters have names without `_total`, units are told, and whole bounds are written as `1.0`. */
+export function openMetricsText(metrics: Metrics): string {
+  const lines: string[] = []
+  for (const family of metrics.families()) {
+    const { type } = family
+    const name = type === 'counter' ? family.name.replace(/_total$/, '') : family.name
+    const unit = UNITS.find((text) => name.endsWith(`_${text}`))
+    lines.push(`# TYPE ${name} ${type}`)
+    if (unit) lines.push(`# UNIT ${name} ${unit}`)
+    lines.push(`# HELP ${name} ${escapedHelp(family.help).replaceAll('"', '\\"')}`)
+    for (const point of family.points()) lines.push(line(family, point, floatText))
+  }
+  return `${lines.join('\n')}\n# EOF\n`
+}
+
+const UNITS = ['seconds', 'bytes', 'ratio']
+
+function line(
+  { name, labelNames }: Family,
+  { suffix, labels, le, value }: Point,
+  bound: (le: number) => string,
+): string {
+  let pairs = labelNames.map((label, i) => `${label}="${escaped(labels[i] ?? '')}"`).join(',')
+  if (le !== undefined)
+    pairs += `${pairs === '' ? '' : ','}le="${le === Number.POSITIVE_INFINITY ? '+Inf' : bound(le)}"`
+  return `${name}${suffix}${pairs === '' ? '' : `{${pairs}}`} ${numberText(value)}`
+}
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
+}
+
+function floatText(value: number): string {
+  return Number.isInteger(value) ? value.toFixed(1) : String(value)
+}
+
+function escapedHelp(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
+
+function escaped(text: string): string {
+  return escapedHelp(text).replaceAll('"', '\\"')
+}

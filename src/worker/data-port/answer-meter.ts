@@ -1,0 +1,91 @@
+import type { AnswerHead } from '../../platform/answer-parser.ts'
+import type { HistogramCell } from '../../platform/histogram-cell.ts'
+import type { Cell } from '../../platform/metrics.ts'
+import type { AnswerObserver, Forwarded } from '../../platform/proxy.ts'
+import { usageIn } from './usage-in.ts'
+
+/** The numbers of one replica, held by who counts. */
+export interface ReplicaCells {
+  outcomes: Record<Forwarded['outcome'], Cell>
+  tokensIn: Cell
+  tokensOut: Cell
+  /** Answers from which the number of their tokens could not be read. */
+  untold: Cell
+  firstToken: HistogramCell
+  betweenTokens: HistogramCell
+}
+
+/** Usage comes at the end of an answer, and with some engines at its beginning: nothing in between is looked at. */
+const HEAD_BYTES = 512
+const TAIL_BYTES = 2048
+
+/**
+ * Times one answer of an engine as it passes, and finds at its end how many tokens it was. A piece costs a copy of what of
+ * it may turn out to be the tail; nothing is parsed before the end.
+ */
+export class AnswerMeter implements AnswerObserver {
+  readonly #cells: ReplicaCells
+  readonly #fromMs = performance.now()
+  #isStream = false
+  #isRead = false
+  #firstMs = 0
+  #pieces = 0
+  #first: string | undefined
+  #tail: Buffer | undefined
+  /** Bytes that ever went into the tail. */
+  #written = 0
+
+  constructor(cells: ReplicaCells) {
+    this.#cells = cells
+  }
+
+  head({ statusCode, headers }: AnswerHead): void {
+    const type = headers['content-type'] ?? ''
+    this.#isStream = type.startsWith('text/event-stream')
+    const isText = this.#isStream || type.startsWith('application/json')
+    this.#isRead = statusCode === 200 && isText && headers['content-encoding'] === undefined
+  }
+
+  piece(bytes: Buffer): void {
+    if (!this.#isRead) return
+    if (this.#firstMs === 0) {
+      this.#firstMs = performance.now()
+      this.#first = bytes.toString('latin1', 0, HEAD_BYTES)
+    }
+    this.#pieces += 1
+    this.#keep(bytes)
+  }
+
+  end(outcome: Forwarded['outcome']): void {
+    this.#cells.outcomes[outcome].value += 1
+    if (this.#firstMs === 0) return
+    const { tokensIn, tokensOut, untold, firstToken, betweenTokens } = this.#cells
+    if (this.#isStream) firstToken.observe((this.#firstMs - this.#fromMs) / 1000)
+    if (outcome !== 'answered') return
+    const usage = usageIn(this.#first!, this.#lastText())
+    if (usage) {
+      tokensIn.value += usage.input
+      tokensOut.value += usage.output
+    } else untold.value += 1
+    // Most engines write each token for itself, so that pieces are the next best count.
+    const gaps = (usage?.output ?? this.#pieces) - 1
+    if (this.#isStream && gaps > 0) betweenTokens.observe((performance.now() - this.#firstMs) / 1000 / gaps)
+  }
+
+  /** The last bytes, in a ring: what is read next comes into the memory of `bytes`. */
+  #keep(bytes: Buffer): void {
+    const tail = (this.#tail ??= Buffer.allocUnsafe(TAIL_BYTES))
+    const from = Math.max(0, bytes.length - TAIL_BYTES)
+    const at = (this.#written + from) % TAIL_BYTES
+    const copied = bytes.copy(tail, at, from)
+    if (from + copied < bytes.length) bytes.copy(tail, 0, from + copied)
+    this.#written += bytes.length
+  }
+
+  #lastText(): string {
+    const tail = this.#tail!
+    const at = this.#written % TAIL_BYTES
+    if (this.#written <= TAIL_BYTES) return tail.toString('latin1', 0, this.#written)
+    return tail.toString('latin1', at, TAIL_BYTES) + tail.toString('latin1', 0, at)
+  }
+}
