@@ -27,8 +27,10 @@ test('all is well: what ran, what happened, how long it took', async () => {
 })
 
 test('a violation names seed and commit, tells what happened in the shortest run, and how to repeat it', async () => {
-  const { stdout, code } = await command('--seeds 5 --nodes 40 --hours 3', { failsAt: 2 })
+  const { stdout, stderr, code } = await command('--seeds 5 --nodes 40 --hours 3', { failsAt: 2 })
   expect(code).toBe(1)
+  // At once, for who reads the log of a run that takes hours.
+  expect(stderr).toContain('seed 2 failed: slots (invariant 1): two rows of m1#0 on n3\n')
   expect(widest(stdout)).toBeLessThanOrEqual(80)
   expect(stdout).toContain(
     [

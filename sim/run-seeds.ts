@@ -63,7 +63,7 @@ async function runAndReport(asked: Arguments, around: Surroundings): Promise<num
     run: (seed, called) => run({ scenario: scenarioOf(asked, seed), lines: 0 }, called),
     jobs,
     keepsGoing: asked.keepsGoing,
-    onRan: (so) => progress.onRan(so),
+    onRan: (so, outcome) => progress.onRan(so, outcome),
     signal,
   })
   const wallMs = nowMs() - startMs

@@ -1,3 +1,4 @@
+import type { Outcome } from './simulate.ts'
 import type { Tally } from './soak-tally.ts'
 
 /** A terminal is told so often at most, anybody else once a minute. */
@@ -25,7 +26,11 @@ export class Progress {
     this.#saidMs = deps.isTerminal ? -Infinity : this.#startMs
   }
 
-  onRan(tally: Tally): void {
+  onRan(tally: Tally, { seed, violation }: Pick<Outcome, 'seed' | 'violation'>): void {
+    // Who waits for hours wants to look at it at once.
+    if (violation && !this.#deps.isTerminal) {
+      this.#deps.write(`seed ${seed} failed: ${violation.check}: ${violation.message}\n`)
+    }
     this.say(() => this.#textOf(tally))
   }
 

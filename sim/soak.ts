@@ -10,7 +10,7 @@ export interface SoakDeps {
   jobs: number
   /** Otherwise the first violation ends it. */
   keepsGoing: boolean
-  onRan?: (tally: Tally) => void
+  onRan?: (tally: Tally, outcome: Outcome) => void
   /** Ends it with what there is. */
   signal: AbortSignal
 }
@@ -41,7 +41,7 @@ export async function soak({ nextSeed, run, jobs, keepsGoing, onRan, signal }: S
       if (!ran) continue
       tally.add(ran.outcome, ran.cpuMs)
       onOutcome(ran.outcome)
-      onRan?.(tally)
+      onRan?.(tally, ran.outcome)
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))

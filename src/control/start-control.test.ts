@@ -6,9 +6,10 @@ import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
 import { openDatabase } from '../store/database.ts'
 import { appendEvent, listEvents, type NewEvent } from '../store/events.ts'
+import { saveModel } from '../store/models.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { aHeartbeat, anEngine } from '../testing/builders.ts'
+import { aHeartbeat, aModel, anEngine } from '../testing/builders.ts'
 import { anApplicant, ControlScene, type Applicant } from '../testing/control-scene.ts'
 import { tempFolder } from '../testing/temp-folder.ts'
 import { until } from '../testing/until.ts'
@@ -201,6 +202,29 @@ test('a rule that waits for an engine is met as soon as a heartbeat says that it
   expect(await listReplicas(db)).toEqual([])
   const before = clock.nowMs()
   beat(node)
+  await until(async () => {
+    await clock.advance(1)
+    return (await listReplicas(db)).length === 1
+  })
+  // By a wake, not by the period of 3 s.
+  expect(clock.nowMs() - before).toBeLessThan(2500)
+})
+
+test('a rule that waits for room is met as soon as a heartbeat says that there is more', async () => {
+  const { scene, db, beat, turn, clock, livenessOf, tell } = await aControl()
+  const GIB = 2 ** 30
+  const node = anApplicant()
+  await scene.register(node)
+  await scene.wants(1)
+  await db.transaction((tx) => saveModel(tx, aModel({ memory: { vram: 0, ram: 8 * GIB } })))
+  await tell({ modelName: 'm' })
+  const full = { total_ram: 32 * GIB, available_ram: 2 * GIB }
+  beat(node, full)
+  await until(async () => (await livenessOf())[0] === 'online')
+  await turn()
+  expect(await listReplicas(db)).toEqual([])
+  const before = clock.nowMs()
+  beat(node, { ...full, available_ram: 16 * GIB })
   await until(async () => {
     await clock.advance(1)
     return (await listReplicas(db)).length === 1
