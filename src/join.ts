@@ -22,7 +22,7 @@ export function runWorker(config: Config): Promise<number> {
     const trust = readTrust(config.ca, config.fingerprint)
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
-    const identity = loadIdentity(folder.file('node.seed'))
+    const identity = loadIdentity(folder.file('node.seed'), config.rotate_node_key)
     const worker = await startLocalWorker(config, { frontendUrls, trust, joinToken, identity }, folder.path, log)
     life.own('worker', () => worker.dispose())
     void worker.joined.then(
