@@ -42,6 +42,8 @@ async function writeEntry(zip: ZipFile, entry: Entry, tree: TreeWriter, signal: 
     throw new AppError('bad_request', `The archive cannot be read: ${JSON.stringify(path)} ${why}.`)
   }
   const content = await zip.openReadStreamPromise(entry)
+  // Who reads it is told; once nobody does any more, an error of it would end this process.
+  content.on('error', () => {})
   const stop = (): void => void content.destroy(new Error('aborted'))
   signal.addEventListener('abort', stop, { once: true })
   try {
