@@ -60,6 +60,8 @@ export async function fuzzTarget(
     thread.on('error', (error) => (finding ??= atHand(`ended its thread: ${String(error)}`)))
     thread.on('exit', () => {
       clearTimeout(timer)
+      // With nothing left to do and no answer: somebody waits for what never comes.
+      if (done < cases) finding ??= atHand('was never answered')
       resolve()
     })
   })

@@ -57,6 +57,12 @@ describe('what is planted is found', () => {
     expect(finding?.bytes.includes('!')).toBe(true)
   })
 
+  test('one that waits for what never comes', async () => {
+    const { finding } = await run('never answers')
+    expect(finding?.why).toContain('was never answered')
+    expect(finding?.bytes.includes('!')).toBe(true)
+  })
+
   test('one that takes all memory', async () => {
     expect((await run('devours')).finding?.why).toContain('memory')
   })

@@ -26,6 +26,14 @@ export const plantedTargets: readonly FuzzTarget[] = [
     },
   },
   {
+    name: 'never answers',
+    reads,
+    cases,
+    async read(bytes) {
+      if (isPlanted(bytes)) await new Promise(() => {})
+    },
+  },
+  {
     name: 'devours',
     reads,
     cases,

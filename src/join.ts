@@ -23,7 +23,7 @@ export function runWorker(config: Config): Promise<number> {
     const trust = readTrust(config.ca, config.fingerprint)
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
-    const identity = loadIdentity(folder.file('node.seed'))
+    const identity = loadIdentity(folder.file('node.seed'), config.rotate_node_key)
     const metrics = roleMetrics('worker')
     const where = { frontendUrls, trust, joinToken, identity }
     const worker = await startLocalWorker(config, where, folder.path, log, metrics)

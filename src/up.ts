@@ -25,7 +25,7 @@ export function runUp(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
-    const identity = loadIdentity(folder.file('node.seed'))
+    const identity = loadIdentity(folder.file('node.seed'), config.rotate_node_key)
     const metrics = roleMetrics('up')
     let worker: Worker | undefined
     const options: FrontendOptions = {

@@ -101,6 +101,20 @@ describe('a gateway beside a frontend', () => {
     expect(await answers(again)).toBe(true)
   })
 
+  test('refuses a key that was revoked, as does every other gateway, as soon as they are told', async () => {
+    const cluster = await aCluster()
+    const gateways = [await aGateway(cluster), await aGateway(cluster), cluster.frontend]
+    const { id, key } = await cluster.ask<{ id: string; key: string }>('POST', '/api/keys', { name: 'k' })
+    const statuses = () =>
+      Promise.all(gateways.map(async (one) => (await ask(one, 'm', { authorization: `Bearer ${key}` })).status))
+    await until(async () => (await statuses()).every((status) => status === 200))
+    await cluster.ask('DELETE', `/api/keys/${id}`)
+    const startMs = performance.now()
+    await until(async () => (await statuses()).every((status) => status === 401))
+    // Some tens of milliseconds on an idle machine; this is for one that has ten times as much to do as it can.
+    expect(performance.now() - startMs).toBeLessThan(10_000)
+  })
+
   test('ignores a damaged table and waits for the frontend', async () => {
     const cluster = await aCluster()
     const data = join(tempFolder(), 'gateway')

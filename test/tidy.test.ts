@@ -102,6 +102,15 @@ test('only the command line prints', () => {
   expect(find(quiet, /\bconsole\.\w+\(/, 'use the log (platform/log.ts)')).toEqual([])
 })
 
+test('no program is started by a line that a shell would read', () => {
+  const pattern = /import \{[^}]*\bexec(Sync)?\b[^}]*\} from 'node:child_process'|\bshell: true\b|\bexecSync\(/
+  expect(find(source, pattern, 'start programs with a list of arguments (spawn, execFile)')).toEqual([])
+  // The few scripts of our own are texts that nothing is put into; what they work on they get as arguments.
+  const ours = source.filter(({ name }) => !/\.test\.ts$|^src\/testing\//.test(name))
+  const scripts = /spawn\('\/bin\/sh', \['-c', (?!(HELD|GUARD|watchdogScript)\b)/
+  expect(find(ours, scripts, 'name it here')).toEqual([])
+})
+
 test('every dependency is accounted for in docs/decisions', () => {
   const decisions = inDecisions().flatMap(({ lines }) => lines)
   const { dependencies, devDependencies } = readPackage()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -299,4 +299,20 @@ test('the worker tells this machine how it is, and with --health-listen others a
   expect(await (await fetch(`http://127.0.0.1:${port}/healthz`)).json()).toEqual({ status: 'ok' })
   expect((await fetch(`http://127.0.0.1:${port}/logs`)).status).toBe(404)
   expect((await worker.signal('SIGTERM')).code).toBe(0)
+})
+
+test('a node takes another key and stays the node that it is, while its engines go on', async () => {
+  const { cluster, worker, nodeId } = await oneWorker()
+  await cluster.model('m', 1)
+  const before = enginesOf(worker.data)
+  const keyOf = async () => (await cluster.node('a'))!.public_key
+  const old = await keyOf()
+  // As for an update: what runs is left to the next one.
+  await worker.signal('SIGKILL')
+  cluster.worker('a', { data: worker.data, args: ['--rotate-node-key'] })
+  await until(async () => (await keyOf()) !== old)
+  await until(() => cluster.answers('m'))
+  expect((await cluster.node('a'))!.id).toBe(nodeId)
+  expect(enginesOf(worker.data)).toEqual(before)
+  await until(() => !existsSync(join(worker.data, 'node.seed.old')))
 })

@@ -26,14 +26,14 @@ export const archiveTargets: readonly FuzzTarget[] = [
   {
     name: 'tar',
     reads: 'a tar with an engine in it, plain or compressed',
-    share: 0.02,
+    share: 0.1,
     cases: spoiled([tarOf(entries), tarOf([...entries, ...links]), tarGzOf(entries)], words),
     read: readArchive,
   },
   {
     name: 'zip',
     reads: 'a zip with an engine in it',
-    share: 0.02,
+    share: 0.1,
     cases: spoiled([zipOf(entries), zipOf(links)], words),
     read: readArchive,
   },

@@ -30,6 +30,7 @@ const machine: readonly OptionName[] = [
   'engine_limits',
   'restart_engines',
   'keep_engines',
+  'rotate_node_key',
   'drain_s',
 ]
 const files: readonly OptionName[] = [

@@ -58,6 +58,13 @@ export const machineOptions = {
     default: () => 'false',
     switch: true,
   },
+  rotate_node_key: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Take another key for this node, and with it another certificate of its data port; it stays the node that it is. With keep_engines at the stop before, its engines go on',
+    default: () => 'false',
+    switch: true,
+  },
   drain_s: {
     type: integer(0, 86_400),
     value: 's',

@@ -36,6 +36,25 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
         expect((await scene().register(node)).body).toEqual(body)
       })
 
+      test('another key that the old one vouches for is the same node, and the old one counts no more', async () => {
+        const [old, next, thief] = [anApplicant('thor'), anApplicant('thor'), anApplicant('thor')]
+        await scene().register(old)
+        await approve(old.nodeId)
+        expect(await scene().register(thief, {}, { old: { ...old, seed: thief.seed } })).toMatchObject({ status: 401 })
+        const { body } = await scene().register(next, {}, { old })
+        expect(body).toMatchObject({ node_id: old.nodeId, approved: true, credentials: { bus_url: 'nats://bus:4222' } })
+        expect(scene().asked.removed).toEqual([old.publicKey])
+        const credentials = `/api/node/${old.nodeId}/credentials`
+        expect((await scene().signed(old, 'POST', credentials)).status).toBe(403)
+        expect((await scene().signed(next, 'POST', credentials)).status).toBe(200)
+        // Told once more, after an answer that was lost: nothing is left to replace.
+        expect((await scene().register(next, {}, { old })).body.node_id).toBe(old.nodeId)
+        // The key that went cannot come back in the same way: it is nobody's now, and the name is another's.
+        expect((await scene().register(old)).status).toBe(409)
+        const told = (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action === 'node.key_replaced')
+        expect(told).toMatchObject([{ actor: 'node thor', node_id: old.nodeId }])
+      })
+
       test('the same key again is the same node: what an admin decided stays', async () => {
         const node = anApplicant()
         await scene().register(node, { labels: { rack: '1', old: 'x' }, max_replicas_per_model: 2, vram_budget: '90%' })

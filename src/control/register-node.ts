@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { NodeRegistration, Registered } from '../api/admin/schemas.ts'
+import type { NodeRegistration, Registered, SignedRegistration } from '../api/admin/schemas.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Sql } from '../store/database.ts'
 import { findToken, useToken, type TokenRow } from '../store/join-tokens.ts'
@@ -10,6 +10,7 @@ import {
   findNodeByKey,
   findNodeByName,
   insertNode,
+  replaceNodeKey,
   updateNode,
   type NodeFacts,
   type NodeRow,
@@ -22,7 +23,8 @@ import { checkDeclaration, checkProof } from './registration.ts'
 
 export type RegisterDeps = ChangeDeps &
   CredentialDeps &
-  Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'> & {
+  Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'> &
+  Partial<Pick<AdminDeps, 'onNodeRemoved'>> & {
     /** Ours, unless somebody has proved it in a way of his own. */
     checkProof?: typeof checkProof
   }
@@ -37,17 +39,26 @@ export interface Applicant {
 /** A worker presents itself: a new node with a join token that still works, or a known one by its key. */
 export async function registerNode(
   deps: RegisterDeps,
-  { registration, signature }: { registration: NodeRegistration; signature: string },
+  { registration, signature, replaces }: SignedRegistration,
   { token, request }: Applicant,
 ): Promise<Registered> {
   const prove = deps.checkProof ?? checkProof
   prove(registration, signature, deps.clock.nowMs())
+  // Signed by the key that goes, it names the key that comes: nobody else can put a key in its place.
+  if (replaces) checkProof(registration, replaces.signature, deps.clock.nowMs(), replaces.public_key)
+  let replacedKey: string | undefined
   const address = checkDeclaration(registration, request.socket.remoteAddress)
   const why = approvalOf(deps, registration.public_key)
   const node = await change(deps, async (tx, tell) => {
     const shown = await findToken(tx, token)
     if (!shown) throw new AppError('unauthorized', UNKNOWN_TOKEN)
-    const known = await findNodeByKey(tx, registration.public_key)
+    let known = await findNodeByKey(tx, registration.public_key)
+    const before = !known && replaces ? await findNodeByKey(tx, replaces.public_key) : undefined
+    replacedKey = before?.public_key
+    if (before) {
+      await takeKey(tx, tell, before, registration.public_key)
+      known = { ...before, public_key: registration.public_key }
+    }
     await refuseNamesake(tx, registration, known)
     const facts = toFacts(registration, known?.id ?? randomUUID(), address)
     if (known) await comeBack(tx, tell, facts, known, registration)
@@ -58,7 +69,15 @@ export async function registerNode(
     }
     return (await findNode(tx, facts.id))!
   })
+  if (replacedKey !== undefined) await deps.onNodeRemoved?.(node.id, replacedKey)
   return registeredAs(deps, node, request)
+}
+
+async function takeKey(tx: Sql, tell: Tell, node: NodeRow, publicKey: string): Promise<void> {
+  await replaceNodeKey(tx, node.id, publicKey)
+  const reason = `${node.name} has another key; the one before no longer counts`
+  const data = { public_key: publicKey, replaced: node.public_key }
+  await tell({ actor: `node ${node.name}`, action: 'node.key_replaced', nodeId: node.id, reason, data })
 }
 
 export const UNKNOWN_TOKEN = 'The join token is wrong: this cluster has made no such token, or has forgotten it.'

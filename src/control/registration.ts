@@ -16,8 +16,13 @@ export function checkProtocol(who: 'worker' | 'gateway', said: unknown): void {
 }
 
 /** The worker holds the key it names, and says so now. */
-export function checkProof(registration: NodeRegistration, signature: string, nowMs: number): void {
-  if (!verify(registration.public_key, canonicalJson(registration), signature)) {
+export function checkProof(
+  registration: NodeRegistration,
+  signature: string,
+  nowMs: number,
+  key = registration.public_key,
+): void {
+  if (!verify(key, canonicalJson(registration), signature)) {
     throw new AppError('unauthorized', 'The signature does not prove that the worker holds the key it names.')
   }
   if (Math.abs(nowMs - registration.signed_at) > SIGNATURE_LIFE_MS) {

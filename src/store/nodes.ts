@@ -194,6 +194,11 @@ export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
   )
 }
 
+/** The node has another key from now on; nobody else may have it. */
+export async function replaceNodeKey(tx: Sql, id: string, publicKey: string): Promise<void> {
+  await tx.query('update nodes set public_key = $2 where id = $1', [id, publicKey])
+}
+
 function declared(node: NodeFacts): (string | number | null)[] {
   const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint } = node
   return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint]

@@ -141,10 +141,12 @@ export class ControlScene {
   async register(
     who: Applicant,
     fields: Partial<NodeRegistration> = {},
-    { token = JOIN_TOKEN, seed = who.seed } = {},
+    { token = JOIN_TOKEN, seed = who.seed, old }: { token?: string; seed?: string; old?: Applicant } = {},
   ): Promise<Answer<Registered>> {
     const registration = aRegistration(who, fields)
-    const body = { registration, signature: sign(seed, canonicalJson(registration)) }
+    const text = canonicalJson(registration)
+    const replaces = old && { public_key: old.publicKey, signature: sign(old.seed, text) }
+    const body = { registration, signature: sign(seed, text), ...(replaces ? { replaces } : {}) }
     const answer = await this.call<Registered>('POST', '/api/node/register', body, `Bearer ${token}`)
     if (answer.status === 200) who.nodeId = answer.body.node_id
     return answer

@@ -1,18 +1,21 @@
-import { registered, type NodeRegistration, type Registered } from '../api/admin/schemas.ts'
+import { registered, type NodeRegistration, type Registered, type SignedRegistration } from '../api/admin/schemas.ts'
 import { askInCommon } from '../platform/protocol.ts'
 import { signedText } from '../api/node-signature.ts'
-import { sign } from '../bus/nkey.ts'
+import { publicKeyOf, sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { requestJson } from '../platform/http-client.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
+import type { OldIdentity } from './identity.ts'
 
 export interface FrontendsDeps {
   urls: readonly string[]
   joinToken: string
   seed: string
+  /** The key before, until the cluster has taken note of the new one. */
+  old?: OldIdentity | undefined
   nowMs: () => number
   /** Which of those at these URLs are taken for frontends of ours. */
   trust?: Trust | undefined
@@ -45,10 +48,15 @@ export class Frontends {
     const { tls_fingerprint: fingerprint, ...older } = all
     // A frontend of the release before does not know it, and refuses what it does not know.
     const facts = all.protocol >= TLS_SINCE && fingerprint !== undefined ? all : older
-    const { seed, joinToken, nowMs } = this.#deps
+    const { seed, old, joinToken, nowMs } = this.#deps
     const registration: NodeRegistration = { ...facts, signed_at: nowMs() }
-    const body = { registration, signature: sign(seed, canonicalJson(registration)) }
-    return registered.parse(await this.#any.post('/api/node/register', { body, token: joinToken }))
+    const text = canonicalJson(registration)
+    const replaces = old && { public_key: publicKeyOf(old.seed), signature: sign(old.seed, text) }
+    const body: SignedRegistration = { registration, signature: sign(seed, text), ...(replaces ? { replaces } : {}) }
+    const answer = registered.parse(await this.#any.post('/api/node/register', { body, token: joinToken }))
+    old?.forget()
+    this.#deps.old = undefined
+    return answer
   }
 
   /** Whether we are approved, and what we work with. */

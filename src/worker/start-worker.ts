@@ -96,9 +96,9 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   /** None on an agent. */
   let replicas: Replicas | undefined
 
-  const { seed } = identity
+  const { seed, old } = identity
   const { frontendUrls: urls, trust, joinToken } = options
-  const frontends = new Frontends({ urls, trust, joinToken, seed, nowMs: () => clock.nowMs() })
+  const frontends = new Frontends({ urls, trust, joinToken, seed, old, nowMs: () => clock.nowMs() })
   mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
   const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
   const { dataTls: tlsMode = 'auto', listen, advertise } = options

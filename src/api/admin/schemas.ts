@@ -329,7 +329,15 @@ export const nodeRegistration = z.strictObject({
 })
 export type NodeRegistration = z.infer<typeof nodeRegistration>
 
-export const signedRegistration = z.strictObject({ registration: nodeRegistration, signature: z.string().max(200) })
+export const signedRegistration = z.strictObject({
+  registration: nodeRegistration,
+  signature: z.string().max(200),
+  /** The node had another key until now, which signs the same: it stays the node that it was. */
+  replaces: z
+    .strictObject({ public_key: nodeRegistration.shape.public_key, signature: z.string().max(200) })
+    .optional(),
+})
+export type SignedRegistration = z.infer<typeof signedRegistration>
 
 /** What an approved node works with. */
 export const nodeCredentials = z.object({

@@ -30,7 +30,8 @@ test('limits hold for the engine, and it cannot lift them', async () => {
 })
 
 test('an engine that wants more memory than its limit gets none', async () => {
-  const grab = 'const held = []; for (let i = 0; i < 40; i++) held.push(Buffer.alloc(2 ** 26)); console.log("got it")'
+  const grab =
+    'const held = []; for (let i = 0; i < 40; i++) held.push(Buffer.alloc(2 ** 26)); process.stdout.write("got it")'
   const script = `exec "${process.execPath}" -e '${grab}'`
   expect(await said(script, {})).toEqual(['got it'])
   expect(await said(script, { limits: { memoryBytes: 2 ** 30 } })).not.toContain('got it')

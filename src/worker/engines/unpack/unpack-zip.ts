@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { AppError, messageOf } from '../../../platform/errors.ts'
 import type { TreeWriter } from './tree-writer.ts'
@@ -45,12 +46,26 @@ async function writeEntry(zip: ZipFile, entry: Entry, tree: TreeWriter, signal: 
   const stop = (): void => void content.destroy(new Error('aborted'))
   signal.addEventListener('abort', stop, { once: true })
   try {
-    if (type !== SYMBOLIC_LINK) return await tree.file(path, mode === 0 ? 0o644 : mode, content)
-    tree.symbolicLink(path, await targetOf(content))
+    const read = readingOf(content)
+    if (type !== SYMBOLIC_LINK) return await tree.file(path, mode === 0 ? 0o644 : mode, read)
+    tree.symbolicLink(path, await targetOf(read))
   } finally {
     signal.removeEventListener('abort', stop)
     content.destroy()
   }
+}
+
+/**
+ * What it holds, or why not. Its error is told once, when it happens: before anybody reads it would end this process, or never be
+ * heard of, and the one who reads would wait for ever.
+ */
+function readingOf(content: Readable): AsyncIterable<Buffer> {
+  let failure: Error | undefined
+  content.on('error', (error: Error) => (failure ??= error))
+  return (async function* () {
+    if (failure) throw failure
+    yield* content as AsyncIterable<Buffer>
+  })()
 }
 
 /** The content of a link is where it leads. */
