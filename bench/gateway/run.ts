@@ -54,15 +54,13 @@ try {
   const cases = await measureCases(sides, measure, options.rounds, LAST_ROUND_MS)
   const delays = await measureDelays(load, sides, DELAY_ROUNDS)
   const processes = await measureProcesses(ports, measure, options.rounds)
-  const addresses = Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:9090`)
-  const { perSecondMs } = await measureSharing(10, 100, tableOf(addresses))
   const figures: Figures = {
     cases,
     delays,
     memory,
     processes,
     picks: measurePicks(),
-    sharing: perSecondMs / 1000,
+    sharing: await sharingOfACore(),
     churn: options.churnS > 0 ? await churn(load, flotilla, options.streams, options.churnS) : undefined,
     growth: options.requests > 0 ? await growth(measure, flotilla, options.requests) : undefined,
   }
@@ -79,6 +77,14 @@ try {
   endChildren()
   for (const server of servers) await server.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** The least of several runs, as the first ones compile. */
+async function sharingOfACore(): Promise<number> {
+  const table = tableOf(Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:9090`))
+  const perSecondMs: number[] = []
+  for (let i = 0; i < 4; i += 1) perSecondMs.push((await measureSharing(10, 100, table)).perSecondMs)
+  return Math.min(...perSecondMs) / 1000
 }
 
 function tell(figures: Figures): void {
