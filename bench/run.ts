@@ -19,7 +19,7 @@ const names = args.filter((arg) => !arg.startsWith('-'))
 const unknown = names.filter((name) => !all.includes(name))
 if (flags.includes('--help') || flags.includes('-h')) {
   console.log(
-    `Usage: npm run bench [-- name …]\nRuns the named benchmarks, or all of them, one after another.\n${list}\ngateway takes --with-portkey: it then fetches @portkey-ai/gateway and measures it, too.\nllama takes --llama-server=<program>, --model=<file.gguf> and --threads=<n>.\nscale takes --write (draws docs/images/scale-*.svg) and --postgres.`,
+    `Usage: npm run bench [-- name …]\nRuns the named benchmarks, or all of them, one after another.\n${list}\ngateway takes --with-portkey and --with-undici (fetches and measures them, too), --write (docs/reference/performance.md), --json=<file>, --rounds=<n>, --streams=<n>, --churn=<s> and --requests=<n>.\nllama takes --llama-server=<program>, --model=<file.gguf> and --threads=<n>.\nscale takes --write (draws docs/images/scale-*.svg) and --postgres.`,
   )
 } else if (unknown.length > 0) {
   console.error(`Unknown benchmark: ${unknown.join(', ')}. ${list}`)

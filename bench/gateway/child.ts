@@ -23,11 +23,15 @@ export interface Child {
 }
 
 /** One of the files here as a process. */
-export async function startFile(file: string, args: string[], { isProxy = false } = {}): Promise<Child> {
+export async function startFile(
+  file: string,
+  args: string[],
+  { isProxy = false, isAnywhere = false } = {},
+): Promise<Child> {
   const path = fileURLToPath(new URL(file, import.meta.url))
   // The second as the processes of a gateway have it, the third so that memory can be measured without garbage.
   const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8', '--expose-gc']
-  const child = launch(process.execPath, [...flags, path, ...args], { isProxy, hasChannel: true })
+  const child = launch(process.execPath, [...flags, path, ...args], { isProxy, isAnywhere, hasChannel: true })
   let heard = Promise.withResolvers<unknown>()
   child.on('message', (message) => heard.resolve(message))
   child.on('exit', (code) => heard.reject(new Error(`${file} ended with ${code} in the middle of the bench`)))
@@ -42,6 +46,8 @@ export async function startFile(file: string, args: string[], { isProxy = false 
 
 interface LaunchOptions {
   isProxy: boolean
+  /** It may use all cores. */
+  isAnywhere?: boolean
   hasChannel?: boolean
   env?: Readonly<Record<string, string>>
   /** What it complains about is not shown. */
@@ -51,10 +57,11 @@ interface LaunchOptions {
 export function launch(
   program: string,
   args: string[],
-  { isProxy, hasChannel, env, isQuiet }: LaunchOptions,
+  { isProxy, isAnywhere, hasChannel, env, isQuiet }: LaunchOptions,
 ): ChildProcess {
+  const cores = isAnywhere ? `0-${CORES - 1}` : String(CORES - 1)
   const [first, ...rest] =
-    isProxy && isPinned ? ['taskset', '-c', String(CORES - 1), program, ...args] : [program, ...args]
+    (isProxy || isAnywhere) && isPinned ? ['taskset', '-c', cores, program, ...args] : [program, ...args]
   const stdio: StdioOptions = ['ignore', hasChannel ? 'inherit' : 'ignore', isQuiet ? 'ignore' : 'inherit']
   if (hasChannel) stdio.push('ipc')
   const child = spawn(first, rest, { stdio, env: { ...process.env, ...env } })

@@ -1,6 +1,13 @@
 /** As one would set them up for this: one core, kept-alive connections to the upstreams, no buffering of streams, no log. */
 
-export function nginxConfig(port: number, upstreams: readonly number[], folder: string): string {
+export interface NginxPorts {
+  plain: number
+  tls: number
+  certificate: { cert: string; key: string }
+}
+
+export function nginxConfig(ports: NginxPorts, upstreams: readonly number[], folder: string): string {
+  const { plain, tls, certificate } = ports
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `
 daemon off;
@@ -9,7 +16,7 @@ worker_processes 1;
 pid ${folder}/nginx.pid;
 error_log ${folder}/nginx.log crit;
 worker_rlimit_nofile 20000;
-events { worker_connections 10000; }
+events { worker_connections 19000; }
 http {
   access_log off;
   ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n  ')}
@@ -21,7 +28,10 @@ http {
     keepalive_requests 1000000;
   }
   server {
-    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${plain};
+    listen 127.0.0.1:${tls} ssl;
+    ssl_certificate ${certificate.cert};
+    ssl_certificate_key ${certificate.key};
     location / {
       proxy_pass http://replicas;
       proxy_http_version 1.1;

@@ -6,10 +6,14 @@ import { silentLogger } from '../../src/platform/log.ts'
 import { instead } from '../../src/platform/pass-on.ts'
 import { forwarded } from '../../src/testing/forwarded.ts'
 import { answerMemory } from '../worker/memory.ts'
-import { begin, connectTo, createTables, end, pick } from './database.ts'
+import { begin, connectTo, createTables, end, pick, pickAtOnce } from './database.ts'
 
-/** A gateway that asks PostgreSQL where each request goes. It reads and forwards as Flotilla's does. */
-const [url, ...ports] = process.argv.slice(2)
+/**
+ * A gateway that asks PostgreSQL where each request goes, in one statement or in a dozen. It reads and forwards as
+ * Flotilla's does.
+ */
+const [statements, url, ...ports] = process.argv.slice(2)
+const isOne = statements === 'one'
 const sql = connectTo(url!)
 await createTables(
   sql,
@@ -24,12 +28,12 @@ const server = await startHttpServer({
   async handler(request, response) {
     const body = await readBody(request, 1024 * 1024)
     const { model } = parseJson(body) as { model: string }
-    const picked = await pick(sql, model)
+    const picked = await (isOne ? pickAtOnce(sql, model) : pick(sql, model))
     if (!picked) throw new AppError('model_not_ready', 'There is no replica.')
-    await begin(sql, picked)
+    if (!isOne) await begin(sql, picked)
     const headers = instead({ host: picked.address })
     await forwarded(request, response, { ...hostAndPort(picked.address)!, path: request.url!, headers, pool }, body)
-    await end(sql, picked)
+    if (!isOne) await end(sql, picked)
   },
 })
 process.send?.({ port: server.address.port })

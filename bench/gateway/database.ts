@@ -27,6 +27,18 @@ export async function createTables(sql: Sql, addresses: readonly string[]): Prom
   }
 }
 
+/** The least that a database can be asked: where to, and that it was used, in one statement. Nothing is given back. */
+export async function pickAtOnce(sql: Sql, model: string): Promise<Picked | undefined> {
+  const [picked] = await sql<Picked[]>`
+    with best as (
+      select r.id from replicas r join nodes n on n.id = r.node_id
+      where r.model_name = ${model} and r.state = 'loaded' and n.status = 'healthy'
+      order by r.in_flight, r.last_used, n.available_vram desc limit 1)
+    update replicas r set in_flight = r.in_flight + 1, last_used = now()
+    from best, nodes n where r.id = best.id and n.id = r.node_id returning r.id, n.address`
+  return picked
+}
+
 /** Seven statements: which revision is meant, which rule holds, and the replica with the fewest in flight, locked. */
 export async function pick(sql: Sql, model: string): Promise<Picked | undefined> {
   await sql.begin(async (tx) => {

@@ -12,7 +12,10 @@ import {
   type Work,
 } from './messages.ts'
 
-/** Holds streams open; and the client where wrk is not installed. It looks for the end of answers in bytes, being in a hurry. */
+/**
+ * Holds streams, asks at a fixed rate, and is the client where wrk is not installed. It looks for the end of answers in
+ * bytes, being in a hurry.
+ */
 const held: Socket[] = []
 process.on('message', (work: Work) => {
   void run(work).then((done) => process.send?.(done))
@@ -21,13 +24,28 @@ process.once('disconnect', () => process.exit())
 process.send?.({})
 
 async function run(work: Work): Promise<Measured | object> {
-  if (work.do === 'measure') return measure(work)
-  if (work.do === 'hold') for (let i = 0; i < work.streams; i += 1) held.push(await hold(work.target))
-  else for (const socket of held.splice(0)) socket.destroy()
-  return {}
+  switch (work.do) {
+    case 'measure':
+      return measure(work.target, work.kind, work.connections, work.durationMs)
+    case 'first byte':
+      return measure(work.target, 'paced', work.streams, work.durationMs)
+    case 'rate':
+      return askAtRate(work)
+    case 'hold':
+      for (let i = 0; i < work.streams; i += 1) held.push(await hold(work.target))
+      return {}
+    case 'replace':
+      for (const socket of held.splice(0, work.streams)) socket.destroy()
+      for (let i = 0; i < work.streams; i += 1) held.push(await hold(work.target))
+      return {}
+    case 'release':
+      for (const socket of held.splice(0)) socket.destroy()
+      return {}
+  }
 }
 
-async function measure({ target, kind, connections, durationMs }: Work & { do: 'measure' }): Promise<Measured> {
+/** One request after another on each connection. Of paced streams the first byte is timed, of others the last. */
+async function measure(target: Target, kind: Kind, connections: number, durationMs: number): Promise<Measured> {
   const request = requestText(target, kind)
   const tail = Buffer.from(kind === 'json' ? JSON_TAIL : STREAM_TAIL)
   const latenciesMs: number[] = []
@@ -37,33 +55,68 @@ async function measure({ target, kind, connections, durationMs }: Work & { do: '
     const socket = await open(target)
     while (performance.now() - startMs < durationMs && !socket.destroyed) {
       const sentMs = performance.now()
-      if (await ask(socket, request, tail)) latenciesMs.push(performance.now() - sentMs)
+      const { isOk, firstMs } = await ask(socket, request, tail)
+      if (isOk) latenciesMs.push((kind === 'paced' ? firstMs : performance.now()) - sentMs)
       else failed += 1
     }
     socket.destroy()
   }
   await Promise.all(Array.from({ length: connections }, lane))
-  const perSecond = (latenciesMs.length * 1000) / (performance.now() - startMs)
+  return summaryOf(latenciesMs, performance.now() - startMs, failed)
+}
+
+/** Each goes out when it is due, on a connection that is free: who is slow makes nobody ask less. */
+async function askAtRate({ target, perSecond, durationMs }: Work & { do: 'rate' }): Promise<Measured> {
+  const request = requestText(target, 'json')
+  const tail = Buffer.from(JSON_TAIL)
+  const free: Socket[] = []
+  const latenciesMs: number[] = []
+  const asked: Promise<void>[] = []
+  let failed = 0
+  const startMs = performance.now()
+  const askOnce = async (): Promise<void> => {
+    const socket = free.pop() ?? (await open(target))
+    const sentMs = performance.now()
+    const { isOk } = await ask(socket, request, tail)
+    if (!isOk) failed += 1
+    else {
+      latenciesMs.push(performance.now() - sentMs)
+      free.push(socket)
+    }
+  }
+  for (let sent = 0; performance.now() - startMs < durationMs; await new Promise((resolve) => setTimeout(resolve, 1))) {
+    const due = ((performance.now() - startMs) * perSecond) / 1000
+    for (; sent < due; sent += 1) asked.push(askOnce())
+  }
+  await Promise.all(asked)
+  for (const socket of free) socket.destroy()
+  return summaryOf(latenciesMs, performance.now() - startMs, failed)
+}
+
+function summaryOf(latenciesMs: readonly number[], elapsedMs: number, failed: number): Measured {
+  const perSecond = (latenciesMs.length * 1000) / elapsedMs
   return { perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99), failed }
 }
 
-/** False when the answer was not a 200, or broke off. */
-function ask(socket: Socket, request: string, tail: Buffer): Promise<boolean> {
+/** Not ok when the answer was not a 200, or broke off. */
+function ask(socket: Socket, request: string, tail: Buffer): Promise<{ isOk: boolean; firstMs: number }> {
   return new Promise((resolve) => {
-    let isFirst = true
+    let firstMs = 0
     let isOk = false
     let last = Buffer.alloc(0)
     const over = (): void => {
       socket.off('data', onData).off('close', onClose)
-      resolve(isOk)
+      resolve({ isOk, firstMs })
     }
     const onClose = (): void => {
       isOk = false
       over()
     }
     const onData = (chunk: Buffer): void => {
-      if (isFirst) isOk = chunk.subarray(9, 12).toString('latin1') === '200'
-      isFirst = false
+      if (firstMs === 0) {
+        firstMs = performance.now()
+        isOk = chunk.subarray(9, 12).toString('latin1') === '200'
+      }
       last = Buffer.concat([last, chunk]).subarray(-tail.length)
       if (last.equals(tail) || !isOk) over()
       // What follows a refusal is not understood, so the connection is of no more use.

@@ -3,14 +3,17 @@ export const MODEL_NAME = 'bench'
 export const PATH = '/v1/chat/completions'
 export const UPSTREAMS = 16
 export const EVENTS_PER_STREAM = 50
+/** Of a stream that comes at the pace of an engine. */
+export const PACED_EVENTS = 20
+export const PACE_MS = 10
 
-export type Kind = 'json' | 'stream' | 'hold'
+export type Kind = 'json' | 'stream' | 'paced' | 'hold'
 
 /** A small chat. The upstream looks at nothing but `stream` and `user`. */
 export function requestBody(kind: Kind): string {
   const chat = { model: MODEL_NAME, messages: [{ role: 'user', content: 'Say something short.' }] }
   if (kind === 'json') return JSON.stringify(chat)
-  return JSON.stringify(kind === 'stream' ? { ...chat, stream: true } : { ...chat, stream: true, user: 'hold' })
+  return JSON.stringify(kind === 'stream' ? { ...chat, stream: true } : { ...chat, stream: true, user: kind })
 }
 
 /** What the load process, which does not parse HTTP, knows a whole answer by. */
@@ -41,12 +44,19 @@ export const EVENT = `data: {"id":"chatcmpl-123456789012","object":"chat.complet
 export interface Target {
   port: number
   headers: Readonly<Record<string, string>>
+  isTls?: boolean
 }
 
 export type Work =
   | { do: 'measure'; target: Target; kind: 'json' | 'stream'; connections: number; durationMs: number }
+  /** So many requests a second, whatever becomes of them. */
+  | { do: 'rate'; target: Target; perSecond: number; durationMs: number }
+  /** Streams side by side that come at the pace of an engine; how long their first byte takes. */
+  | { do: 'first byte'; target: Target; streams: number; durationMs: number }
   /** Streams that have begun and then say nothing. They stay open until `release`. */
   | { do: 'hold'; target: Target; streams: number }
+  /** So many of the oldest are ended and as many new ones begun. */
+  | { do: 'replace'; target: Target; streams: number }
   | { do: 'release' }
 
 export interface Measured {
@@ -56,4 +66,16 @@ export interface Measured {
   failed: number
   /** Processor time of the proxy for each request; undefined where it is not known. */
   cpuUs?: number | undefined
+}
+
+/** How Flotilla's gateway is started. */
+export interface FlotillaOptions {
+  /** Of its replicas. */
+  ports: readonly number[]
+  /** It counts for metrics, for control and for other gateways. */
+  isCounted?: boolean
+  /** Files; then it is encrypted. */
+  certificate?: { cert: string; key: string }
+  /** Several listen there. */
+  sharedPort?: number
 }

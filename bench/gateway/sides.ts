@@ -1,11 +1,12 @@
-import { execFile, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { freePort } from '../../src/testing/free-port.ts'
 import { isInstalled, launch, startFile, type Child } from './child.ts'
 import { haproxyConfig, nginxConfig } from './configs.ts'
-import { JSON_TAIL, PATH, requestBody, type Target } from './messages.ts'
-import { freePort } from '../../src/testing/free-port.ts'
+import { installed } from './installed.ts'
+import { JSON_TAIL, PATH, requestBody, type FlotillaOptions, type Target } from './messages.ts'
+import { API_KEY } from './table.ts'
 
 /** One of those that are compared: where it listens, and whose memory to look at. */
 export interface Side {
@@ -22,40 +23,49 @@ export interface Ground {
   ports: readonly number[]
   /** For configurations; gone after the run. */
   folder: string
+  certificate: { cert: string; key: string }
 }
 
 export function directTo({ ports }: Ground, upstream: Child): Side {
   return { target: { port: ports[0]!, headers: {} }, pid: upstream.pid }
 }
 
-export async function startNodeProxy(file: string, args: string[]): Promise<Side> {
-  const child = await startFile(file, args, { isProxy: true })
+export async function startNodeProxy(file: string, args: string[], isAnywhere = false): Promise<Side> {
+  const child = await startFile(file, args, { isProxy: true, isAnywhere })
   const { port } = child.ready as { port: number }
   return { target: { port, headers: {} }, pid: child.pid, settle: () => child.ask({}) }
 }
 
+export async function startFlotilla(options: FlotillaOptions, isAnywhere = false): Promise<Side> {
+  const side = await startNodeProxy('flotilla-process.ts', [JSON.stringify(options)], isAnywhere)
+  const headers: Record<string, string> = options.isCounted ? { authorization: `Bearer ${API_KEY}` } : {}
+  return { ...side, target: { port: side.target.port, headers, isTls: options.certificate !== undefined } }
+}
+
 /** As it is deployed: the gateway sends to a worker's data port, which sends to the engines. Both share the proxies' core. */
-export async function startTwoHops(ports: readonly string[]): Promise<Side> {
-  const worker = await startFile('data-port-process.ts', [...ports], { isProxy: true })
+export async function startTwoHops(ports: readonly number[]): Promise<Side> {
+  const worker = await startFile('data-port-process.ts', ports.map(String), { isProxy: true })
   const { port } = worker.ready as { port: number }
-  const gateway = await startNodeProxy(
-    'flotilla-process.ts',
-    ports.map(() => String(port)),
-  )
-  return { ...gateway, otherPids: [worker.pid] }
+  return { ...(await startFlotilla({ ports: ports.map(() => port) })), otherPids: [worker.pid] }
 }
 
 /** A text instead of a side says why there is none. */
-export async function startNginx({ ports, folder }: Ground): Promise<Side | string> {
+export async function startNginx({ ports, folder, certificate }: Ground): Promise<Side | string> {
   if (!isInstalled('nginx')) return 'not installed'
   const file = join(folder, 'nginx.conf')
-  const port = await freePort()
-  writeFileSync(file, nginxConfig(port, ports, folder))
-  return listening(
-    port,
-    launch('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'nginx.log')], { isProxy: true }),
-  )
+  const [plain, tls] = [await freePort(), await freePort()]
+  writeFileSync(file, nginxConfig({ plain, tls, certificate }, ports, folder))
+  const child = launch('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'nginx.log')], { isProxy: true })
+  nginxTls = { port: tls, headers: {}, isTls: true }
+  return listening(plain, child)
 }
+
+/** The same process at its other port. */
+export function encryptedNginx(nginx: Side | undefined): Side | string {
+  return nginx && nginxTls ? { ...nginx, target: nginxTls } : 'not installed'
+}
+
+let nginxTls: Target | undefined
 
 export async function startHaproxy({ ports, folder }: Ground): Promise<Side | string> {
   if (!isInstalled('haproxy')) return 'not installed'
@@ -65,22 +75,17 @@ export async function startHaproxy({ ports, folder }: Ground): Promise<Side | st
   return listening(port, launch('haproxy', ['-db', '-q', '-f', file], { isProxy: true }))
 }
 
-const PORTKEY = '@portkey-ai/gateway'
-const INSTALL_WITHIN_MS = 90_000
+export async function startUndici({ ports, folder }: Ground, isWanted: boolean): Promise<Side | string> {
+  const module = await installed('undici', 'index.js', folder, isWanted)
+  return 'why' in module ? module.why : startNodeProxy('undici-process.ts', [module.path, ...ports.map(String)])
+}
 
-/** No dependency of the project: it is fetched for the run, and only when somebody asks for it. */
 export async function startPortkey({ ports, folder }: Ground, isWanted: boolean): Promise<Side | string> {
-  if (!isWanted) return 'not measured: needs --with-portkey'
-  try {
-    const args = ['install', PORTKEY, '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts']
-    await promisify(execFile)('npm', args, { timeout: INSTALL_WITHIN_MS })
-  } catch {
-    return `not measured: npm cannot install ${PORTKEY}`
-  }
+  const program = await installed('@portkey-ai/gateway', 'build/start-server.js', folder, isWanted)
+  if ('why' in program) return program.why
   const port = await freePort()
-  const program = join(folder, 'node_modules', PORTKEY, 'build/start-server.js')
   const env = { NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' }
-  const child = launch(process.execPath, [program, `--port=${port}`, '--headless'], {
+  const child = launch(process.execPath, [program.path, `--port=${port}`, '--headless'], {
     isProxy: true,
     env,
     isQuiet: true,
@@ -97,6 +102,8 @@ export async function startPortkey({ ports, folder }: Ground, isWanted: boolean)
 
 /** One request, to see whether this side can do it at all. */
 export async function canServe({ target }: Side, kind: 'json' | 'stream'): Promise<boolean> {
+  // Nobody vouches for the certificate of the bench; whether it works is seen when it is measured.
+  if (target.isTls) return true
   const headers = { 'content-type': 'application/json', ...target.headers }
   const init = { method: 'POST', headers, body: requestBody(kind) }
   const response = await fetch(`http://127.0.0.1:${target.port}${PATH}`, init)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { ANSWER, EVENT, EVENTS_PER_STREAM, UPSTREAMS } from './messages.ts'
+import { ANSWER, EVENT, EVENTS_PER_STREAM, PACE_MS, PACED_EVENTS, UPSTREAMS } from './messages.ts'
 
 /**
  * All upstreams, each on a port of its own. They speak just enough HTTP on bare sockets, since with a real HTTP server
@@ -48,6 +48,7 @@ function answer(socket: Socket, request: string): void {
   if (!request.includes('"stream":true')) return void socket.write(JSON_ANSWER)
   socket.write(STREAM_HEAD)
   if (request.includes('"user":"hold"')) socket.write(EVENT_CHUNK)
+  else if (request.includes('"user":"paced"')) paced.add({ socket, left: PACED_EVENTS })
   else stream(socket, EVENTS_PER_STREAM)
 }
 
@@ -58,3 +59,12 @@ function stream(socket: Socket, left: number): void {
   if (socket.write(EVENT_CHUNK)) setImmediate(stream, socket, left - 1)
   else socket.once('drain', () => stream(socket, left - 1))
 }
+
+const paced = new Set<{ socket: Socket; left: number }>()
+setInterval(() => {
+  for (const one of paced) {
+    one.left -= 1
+    one.socket.write(one.left > 0 ? EVENT_CHUNK : STREAM_END)
+    if (one.left === 0) paced.delete(one)
+  }
+}, PACE_MS)

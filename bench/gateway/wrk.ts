@@ -11,7 +11,10 @@ export async function measureWithWrk(folder: string, work: Work & { do: 'measure
   writeFileSync(script, scriptOf({ 'content-type': 'application/json', ...target.headers }, requestBody(kind)))
   const seconds = Math.max(1, Math.round(durationMs / 1000))
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script]
-  const { stdout } = await promisify(execFile)('wrk', [...args, `http://127.0.0.1:${target.port}${PATH}`])
+  const { stdout } = await promisify(execFile)('wrk', [
+    ...args,
+    `${target.isTls ? 'https' : 'http'}://127.0.0.1:${target.port}${PATH}`,
+  ])
   const result = /^result (.*)$/m.exec(stdout)?.[1]
   if (result === undefined) throw new Error(`wrk said nothing that is understood:\n${stdout}`)
   return JSON.parse(result) as Measured

@@ -24,7 +24,10 @@ interface Waiter {
   admit: () => void
 }
 
-/** One model's requests. It is forgotten when none is left, so names that clients make up cost nothing. */
+/** So many stay when they are empty: a model that is asked now and then need not be remembered anew for each request. */
+const FEW_ROOMS = 64
+
+/** One model's requests. Beyond a few it is forgotten when none is left, so names that clients make up cost nothing. */
 interface Room {
   running: number
   /** A set keeps the order of arrival, and one who leaves is out without a search. */
@@ -125,7 +128,7 @@ export class WaitingRoom {
       if (next) return next.admit()
       room.running -= 1
       this.#running -= 1
-      if (room.running === 0) this.#rooms.delete(model)
+      if (room.running === 0 && this.#rooms.size > FEW_ROOMS) this.#rooms.delete(model)
     }
   }
 }

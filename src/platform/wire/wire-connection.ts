@@ -72,7 +72,9 @@ export class WireConnection implements Lane {
   }
 
   onFinished(response: WireResponse): void {
-    this.open.shift()
+    // Mostly it is the only one, and to take the last of a list costs a tenth of what it costs to take the first.
+    if (this.open.length === 1) this.open.pop()
+    else this.open.shift()
     // What is left of a body that nobody wanted is thrown away, or it would be taken for the next request.
     if (!response.req.complete) response.req.resume()
     if (response.isLast) return this.#leave()
