@@ -55,6 +55,8 @@ describe('a gateway beside a frontend', () => {
     const api = await fetch(`${gateway.url}/api/nodes`)
     expect(api.status).toBe(404)
     expect((await errorOf(api)).message).toContain(cluster.frontend.url)
+    const tags = (await (await fetch(`${gateway.url}/api/tags`)).json()) as { models: { name: string }[] }
+    expect(tags.models.length).toBeGreaterThan(0)
     expect((await fetch(`${gateway.url}/`)).status).toBe(404)
     for (const name of ['gateway.seed', 'routing-table.json']) {
       await until(() => readdirSync(gateway.data).includes(name))

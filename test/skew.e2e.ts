@@ -52,6 +52,7 @@ async function askAny(urls: readonly string[]): Promise<string> {
   return silence
 }
 
+/** What docs/guide/upgrade.md tells people to do, in an order that is as awkward as they may choose. */
 test(
   'a cluster is updated process by process, in any order, under load: no request fails and no engine is started anew',
   { timeout: 300_000 },

@@ -92,7 +92,8 @@ test('nothing has been dropped into the root folder', () => {
 test('files and folders are named in kebab-case', () => {
   const kebab = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/
   // README.md and its kind by custom, migrations because their names are also identifiers, snapshots by vitest.
-  const custom = /^((.*\/)?[A-Z_]+(\.md|\.txt)?|Dockerfile|migrations\/\d{4}_[a-z0-9_]+\.sql|.*\/__snapshots__\/.*)$/
+  const custom =
+    /^((.*\/)?[A-Z_]+(\.md|\.txt)?|(.*\/)?Dockerfile(\.dockerignore)?|migrations\/\d{4}_[a-z0-9_]+\.sql|.*\/__snapshots__\/.*)$/
   const odd = files.filter(({ name }) => !custom.test(name) && !name.split('/').every((part) => kebab.test(part)))
   expect(odd.map(({ name }) => `${name}:1: rename to small letters, digits and dashes`)).toEqual([])
 })
@@ -154,6 +155,22 @@ test('every link of a page to a file leads to one in the repository', () => {
   expect(problems).toEqual([])
 })
 
+test('the changelog begins with the version of the package, and goes down from there', () => {
+  const lines = files.find(({ name }) => name === 'CHANGELOG.md')!.lines
+  const versions = lines.flatMap(
+    (line) => /^## (\d+\.\d+\.\d+) \((unreleased|\d{4}-\d\d-\d\d)\)$/.exec(line)?.[1] ?? [],
+  )
+  expect(lines.filter((line) => line.startsWith('## '))).toHaveLength(versions.length)
+  expect(versions[0]).toBe(readPackage().version)
+  const numbers = versions.map((version) =>
+    version
+      .split('.')
+      .map(Number)
+      .reduce((sum, part) => sum * 1000 + part),
+  )
+  expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
+})
+
 test('what ARCHITECTURE.md and its pictures name is there', () => {
   const known = new Set(files.flatMap(({ name }) => withFolders(name)))
   const texts = files.filter(({ name }) => name === 'ARCHITECTURE.md' || name === 'docs/images/roles.svg')
@@ -212,7 +229,9 @@ function inDecisions(): File[] {
   return markdown.filter(({ name }) => name.startsWith('docs/decisions/'))
 }
 
-function readPackage(): Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>> {
+function readPackage(): Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>> & {
+  version: string
+} {
   return JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as ReturnType<typeof readPackage>
 }
 

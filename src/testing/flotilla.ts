@@ -1,11 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { atEnd } from './at-end.ts'
+import { enginesOf } from './engines-of.ts'
 import { tempFolder } from './temp-folder.ts'
-import { isAlive, until } from './until.ts'
+import { until } from './until.ts'
+
+export { enginesOf }
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -154,17 +157,6 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       return program.ended
     },
   }
-}
-
-/** The engine processes that the worker with this data folder has written down, and that run. */
-export function enginesOf(data: string): number[] {
-  const folder = join(data, 'worker', 'replicas')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .map((name) => join(folder, name, 'identity'))
-    .filter((file) => existsSync(file))
-    .map((file) => Number(readFileSync(file, 'utf8').split('\n', 1)[0]))
-    .filter((pid) => pid > 1 && isAlive(pid))
 }
 
 interface Program {

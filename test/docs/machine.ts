@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { enginesOf } from '../../src/testing/engines-of.ts'
 import { until } from '../../src/testing/until.ts'
 
 export interface MachineOptions {
@@ -32,6 +33,8 @@ export class Machine {
   readonly #env: Record<string, string | undefined>
   /** By the command that serves. */
   readonly #serving = new Map<string, Serving>()
+  /** Files that what serves writes when it is ready; a block that names one is for then. */
+  readonly #written: string[] = []
 
   constructor({ name, folder, home, address, env }: MachineOptions) {
     this.name = name
@@ -51,6 +54,8 @@ export class Machine {
 
   /** Runs a block to its end; resolves to what it printed, and throws when it fails. */
   async run(code: string): Promise<string> {
+    const awaited = this.#written.filter((file) => code.includes(file))
+    await until(() => awaited.every((file) => existsSync(join(this.folder, file))), SERVES_WITHIN_MS)
     const { child, ended, output } = this.#start(code)
     const cut = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), RUN_WITHIN_MS)
     await ended
@@ -63,6 +68,7 @@ export class Machine {
   async serve(code: string, isUp?: () => Promise<boolean>): Promise<void> {
     const key = /\b(worker|gateway|frontend)\b/.exec(code)?.[1] ?? 'up'
     await this.#end(key)
+    this.#written.push(...[...code.matchAll(/--ready-file (\S+)/g)].map(([, file]) => file!))
     const serving = this.#start(code)
     this.#serving.set(key, serving)
     await until(async () => {
@@ -71,8 +77,11 @@ export class Machine {
     }, SERVES_WITHIN_MS)
   }
 
+  /** Nothing of it is left. */
   async stop(): Promise<void> {
     for (const key of this.#serving.keys()) await this.#end(key)
+    // A worker that keeps its engines leaves them to the next one, and there is none.
+    for (const pid of enginesOf(this.data)) process.kill(-pid, 'SIGKILL')
   }
 
   async #end(key: string): Promise<void> {
