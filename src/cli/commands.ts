@@ -1,8 +1,10 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { benchCommand } from './bench/command.ts'
+import { completionCommand } from './completion/command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
+import { doctorCommand } from './doctor/command.ts'
 import { enginesCommand } from './engines/command.ts'
 import { keysCommand } from './keys/command.ts'
 import { natsCommand } from './nats/command.ts'
@@ -12,6 +14,7 @@ import { applyCommand, exportCommand, planCommand, whatIfCommand } from './plan/
 import { rulesCommand } from './rules/command.ts'
 import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
+import { topCommand } from './top/command.ts'
 import { whyCommand } from './why/command.ts'
 
 const listener: readonly OptionName[] = ['tls', 'tls_cert', 'tls_key']
@@ -160,6 +163,8 @@ export const commands: readonly Command[] = [
     ],
   },
   statusCommand,
+  topCommand,
+  doctorCommand,
   dashboardCommand,
   {
     name: 'nodes',
@@ -293,4 +298,5 @@ export const commands: readonly Command[] = [
   keysCommand,
   natsCommand,
   dbCommand,
+  completionCommand,
 ]
