@@ -34,6 +34,7 @@ import type { Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
+import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
@@ -107,6 +108,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     savedTable,
     certificateFile,
     metrics,
+    tracer: openTracing(config, { log, life, metrics })?.('gateway'),
     limits,
   })
   life.own('gateway', () => gateway.dispose())

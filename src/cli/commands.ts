@@ -43,7 +43,7 @@ const admission: readonly OptionName[] = [
   'model_load_wait',
 ]
 const declared: readonly OptionName[] = ['model_scheduling', 'model_scheduling_config']
-const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
+const running: readonly OptionName[] = ['otlp_endpoint', 'trace_ratio', 'ready_file', 'log_level', 'log_format']
 
 const node = { name: 'node' } as const
 const reset: Flag = { help: 'Take back what was set, so that the word of the worker counts again' }

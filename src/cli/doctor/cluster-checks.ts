@@ -52,8 +52,8 @@ export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
 
 function lookAtReadiness(url: string, { status, body }: { status: number; body: unknown }): Finding[] {
   const { checks = {}, notes = {} } = (body ?? {}) as {
-    checks?: Record<string, unknown>
-    notes?: Record<string, unknown>
+    checks?: Record<string, string>
+    notes?: Record<string, string>
   }
   const bad = Object.entries(checks).filter(([, text]) => text !== 'ok')
   const main =
@@ -61,11 +61,11 @@ function lookAtReadiness(url: string, { status, body }: { status: number; body: 
       ? ok('frontend', `${url} is ready`)
       : broken(
           'frontend',
-          `${url} is not ready: ${bad.map(([name, text]) => `${name} (${plain(String(text))})`).join(', ') || `status ${status}`}`,
+          `${url} is not ready: ${bad.map(([name, text]) => `${name} (${plain(text)})`).join(', ') || `status ${status}`}`,
           'Wait a moment if it has just started; else its log says why.',
         )
   const of = (name: string, good: string, fix: string): Finding =>
-    notes[name] === undefined ? ok(name, good) : broken(name, plain(String(notes[name])), fix)
+    notes[name] === undefined ? ok(name, good) : broken(name, plain(notes[name]), fix)
   return [
     main,
     of(
