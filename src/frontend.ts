@@ -4,6 +4,7 @@ import { dashboardLink } from './dashboard-link.ts'
 import { isLoopback } from './platform/address.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { version } from './platform/version.ts'
+import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
 import { announce, startFrontend, type Frontend } from './start-frontend.ts'
@@ -13,7 +14,9 @@ export function runFrontend(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
-    const options = { config, folder, log, life, metrics: roleMetrics('frontend') }
+    const metrics = roleMetrics('frontend')
+    const tracer = openTracing(config, { log, life, metrics })?.('gateway')
+    const options = { config, folder, log, life, metrics, tracer }
     const frontend = await startFrontend(options)
     announce(frontend, options)
     const colour = process.stdout.isTTY && !process.env['NO_COLOR']

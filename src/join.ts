@@ -4,6 +4,7 @@ import { openDataFolder } from './platform/data-folder.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import { readTrust } from './platform/tls/trust.ts'
+import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { startLocalWorker } from './start-local-worker.ts'
@@ -25,8 +26,9 @@ export function runWorker(config: Config): Promise<number> {
     life.own('data folder', () => folder.dispose())
     const identity = loadIdentity(folder.file('node.seed'), config.rotate_node_key)
     const metrics = roleMetrics('worker')
+    const tracer = openTracing(config, { log, life, metrics })?.('worker')
     const where = { frontendUrls, trust, joinToken, identity }
-    const worker = await startLocalWorker(config, where, folder.path, log, metrics)
+    const worker = await startLocalWorker(config, where, folder.path, log, { metrics, tracer })
     life.own('worker', () => worker.dispose())
     void worker.joined.then(
       () => {

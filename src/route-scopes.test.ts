@@ -6,6 +6,7 @@ import type { KeyScope } from './api/key-scope.ts'
 import { frontDoor } from './front-door.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { sendJson, type Handler } from './platform/http.ts'
+import { Metrics } from './platform/metrics.ts'
 import { serve } from './testing/http.ts'
 import { dataPortHandler, healthHandler } from './worker/data-port.ts'
 
@@ -24,6 +25,8 @@ const served: readonly Served[] = [
   gateway('GET', '/v1/models', 'inference'),
   gateway('GET', '/v1/models/m', 'inference'),
   gateway('POST', '/v1/anything/else', 'inference'),
+  ...['/api/chat', '/api/generate', '/api/embed'].map((path) => gateway('POST', path, 'inference')),
+  gateway('GET', '/api/tags', 'inference'),
   gateway('GET', '/metrics', 'read'),
   gateway('GET', '/healthz', 'nothing'),
   gateway('GET', '/readyz', 'nothing'),
@@ -61,8 +64,9 @@ const answered = (_: unknown, response: ServerResponse): void => sendJson(respon
 const door = frontDoor({
   inference: {
     handler: (_request, response) => void response.writeHead(200, {}).end(),
+    ollama: (_request, response) => void response.writeHead(200, {}).end(),
     guard,
-    metrics: { text: () => 'figures' },
+    metrics: new Metrics(),
   },
   checks: {},
 })

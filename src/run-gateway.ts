@@ -36,6 +36,7 @@ import type { Logger } from './platform/log.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
+import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
@@ -115,6 +116,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     savedTable,
     certificateFile,
     metrics,
+    tracer: openTracing(config, { log, life, metrics })?.('gateway'),
     limits,
   })
   life.own('gateway', () => gateway.dispose())

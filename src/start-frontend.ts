@@ -33,6 +33,7 @@ import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
+import type { Tracer } from './platform/tracing/tracer.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
@@ -51,6 +52,8 @@ export interface FrontendOptions {
   life: Lifetime
   /** What the process counts. */
   metrics: Metrics
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
   /** Nodes that need no approval: the worker inside this very program. */
   isOurs?: (publicKey: string) => boolean
   /** Stopped after control, so that control does not replace what this stops, and before what it stands on. */
@@ -172,6 +175,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
     certificateFile: folder.file('data-client.json'),
     metrics,
+    tracer: options.tracer,
     limits,
   })
   life.own('gateway', () => gateway.dispose())

@@ -3,7 +3,6 @@ import type { Config } from './config/options.ts'
 import { isLoopback } from './platform/address.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { Logger } from './platform/log.ts'
-import type { Metrics } from './platform/metrics.ts'
 import { version } from './platform/version.ts'
 import { createHardwareProbe } from './worker/hardware/probe.ts'
 import { startWorker, type Worker, type WorkerOptions } from './worker/start-worker.ts'
@@ -19,7 +18,7 @@ export function startLocalWorker(
   },
   folder: string,
   log: Logger,
-  metrics: Metrics,
+  { metrics, tracer }: Pick<WorkerOptions, 'metrics' | 'tracer'>,
 ): Promise<Worker> {
   const listen = config.worker_listen
   const isAlone = isLoopback((config.advertise ?? listen).host)
@@ -65,6 +64,7 @@ export function startLocalWorker(
     },
     measure: () => probe.measure(),
     metrics,
+    tracer,
   }
   return startWorker(options, clock, log)
 }

@@ -13,6 +13,7 @@ import type { Logger } from './platform/log.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import type { Trust } from './platform/tls/trust.ts'
 import { version } from './platform/version.ts'
+import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
 import { announce, startFrontend, type FrontendOptions } from './start-frontend.ts'
@@ -27,6 +28,7 @@ export function runUp(config: Config): Promise<number> {
     life.own('data folder', () => folder.dispose())
     const identity = loadIdentity(folder.file('node.seed'), config.rotate_node_key)
     const metrics = roleMetrics('up')
+    const tracing = openTracing(config, { log, life, metrics })
     let worker: Worker | undefined
     const options: FrontendOptions = {
       config,
@@ -34,6 +36,7 @@ export function runUp(config: Config): Promise<number> {
       log,
       life,
       metrics,
+      tracer: tracing?.('gateway'),
       isOurs: (publicKey) => publicKey === identity.publicKey,
       alongside: { name: 'worker', dispose: () => worker?.dispose() },
       checks: { worker: () => (worker ? worker.problem() : 'starting') },
@@ -48,7 +51,7 @@ export function runUp(config: Config): Promise<number> {
       busAddress: busAddressOf(config),
       frontendFolder: modelsFolderOf(config, folder),
     }
-    worker = await startLocalWorker(config, where, folder.path, log, metrics)
+    worker = await startLocalWorker(config, where, folder.path, log, { metrics, tracer: tracing?.('worker') })
     await worker.joined
     tellRemoval(worker, log)
     const { serving, absent } = await firstReplicas(frontend, { clock, placement: config.placement, say })

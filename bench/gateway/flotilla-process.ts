@@ -51,7 +51,7 @@ function count(): void {
   const sharing = new LoadSharing({ bus, clock, runId: 'bench', table })
   table.onCount = () => sharing.changed()
   api.onEnded((decision) => {
-    metered(decision)
+    metered.ended(decision)
     traffic.ended(decision)
   })
 }

@@ -33,6 +33,14 @@ describe('the command line', () => {
     expect(parseArguments(['token', '--json'])).toMatchObject({ kind: 'run', subcommand: { name: 'list' } })
   })
 
+  test('a word that means the same elsewhere is taken, where it can mean one thing only', () => {
+    expect(parseArguments(['nodes', 'ls'])).toMatchObject({ subcommand: { name: 'list' } })
+    expect(parseArguments(['rules', 'rm', 'm'])).toMatchObject({ subcommand: { name: 'remove' }, values: ['m'] })
+    expect(parseArguments(['engines', 'remove', 'vllm', '--all'])).toMatchObject({ subcommand: { name: 'delete' } })
+    expect(parseArguments(['keys', 'delete', 'k'])).toMatchObject({ subcommand: { name: 'revoke' } })
+    expect(() => parseArguments(['models', 'rm', 'm'])).toThrow('there is no "rm"')
+  })
+
   test('some take any number of words', () => {
     expect(parseArguments(['nodes', 'approve', 'a', 'b'])).toMatchObject({ values: ['a', 'b'] })
     expect(parseArguments(['nodes', 'label', 'a', 'k=v', 'gone-'])).toMatchObject({ values: ['a', 'k=v', 'gone-'] })
@@ -78,12 +86,12 @@ describe('the command line', () => {
     [['pu'], 'There is no command "pu". Did you mean up? See flotilla --help.'],
     [
       ['serve'],
-      'There is no command "serve". There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db. See flotilla --help.',
+      'There is no command "serve". There is: up, frontend, gateway, worker, status, top, doctor, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db, completion. See flotilla --help.',
     ],
     [['node'], 'There is no command "node". Did you mean nodes? See flotilla --help.'],
     [
       ['--listen', 'x'],
-      'A command comes first. There is: up, frontend, gateway, worker, status, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db. See flotilla --help.',
+      'A command comes first. There is: up, frontend, gateway, worker, status, top, doctor, dashboard, nodes, models, run, bench, rules, plan, apply, export, whatif, import, engines, logs, why, token, keys, nats, db, completion. See flotilla --help.',
     ],
     [['up', '--lisen', 'x'], 'flotilla up: there is no option --lisen; did you mean --listen? See flotilla up --help.'],
     [['up', '--wings'], 'flotilla up: there is no option --wings. See flotilla up --help.'],

@@ -35,6 +35,8 @@ export interface Argument {
   optional?: true
   /** Takes all that follows. */
   many?: true
+  /** All that it may be. */
+  values?: readonly string[]
 }
 
 export interface Flag {
@@ -52,8 +54,8 @@ export const clientOptions: readonly OptionName[] = ['url', 'key', 'ca', 'finger
 
 /** `drain`, `<node>`, `[--wait]`: as help texts show it. Other flags with a value are told below it. */
 export function usageOf({ name, arguments: args = [], flags = {}, oneOf = [] }: Syntax & { name: string }): string[] {
-  const words = args.map(({ name: what, optional, many }) => {
-    const word = `<${what}>${many ? '…' : ''}`
+  const words = args.map(({ name: what, optional, many, values }) => {
+    const word = values ? values.join('|') : `<${what}>${many ? '…' : ''}`
     return optional ? `[${word}]` : word
   })
   const alone = Object.entries(flags).flatMap(([flag, { value }]) =>

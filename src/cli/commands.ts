@@ -1,8 +1,10 @@
 import type { OptionName } from '../config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { benchCommand } from './bench/command.ts'
+import { completionCommand } from './completion/command.ts'
 import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
+import { doctorCommand } from './doctor/command.ts'
 import { enginesCommand } from './engines/command.ts'
 import { importCommand } from './import/command.ts'
 import { keysCommand } from './keys/command.ts'
@@ -13,6 +15,7 @@ import { applyCommand, exportCommand, planCommand, whatIfCommand } from './plan/
 import { rulesCommand } from './rules/command.ts'
 import { runCommand } from './run/command.ts'
 import { statusCommand } from './status/command.ts'
+import { topCommand } from './top/command.ts'
 import { whyCommand } from './why/command.ts'
 
 const listener: readonly OptionName[] = ['tls', 'tls_cert', 'tls_key']
@@ -51,7 +54,7 @@ const admission: readonly OptionName[] = [
   'model_load_wait',
 ]
 const declared: readonly OptionName[] = ['model_scheduling', 'model_scheduling_config']
-const running: readonly OptionName[] = ['ready_file', 'log_level', 'log_format']
+const running: readonly OptionName[] = ['otlp_endpoint', 'trace_ratio', 'ready_file', 'log_level', 'log_format']
 
 const node = { name: 'node' } as const
 const reset: Flag = { help: 'Take back what was set, so that the word of the worker counts again' }
@@ -173,6 +176,8 @@ export const commands: readonly Command[] = [
     ],
   },
   statusCommand,
+  topCommand,
+  doctorCommand,
   dashboardCommand,
   {
     name: 'nodes',
@@ -307,4 +312,5 @@ export const commands: readonly Command[] = [
   keysCommand,
   natsCommand,
   dbCommand,
+  completionCommand,
 ]

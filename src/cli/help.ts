@@ -76,11 +76,12 @@ function subcommandList(name: string, subcommands: readonly Subcommand[]): strin
 }
 
 function optionList({ name: command, options: names, subcommands, flags }: Command, env: Env): string {
-  const example = names[0]!
   const common = [
     flagHelp('--config <file>', 'Options as YAML; by default ./flotilla.yaml or the one in ~/.config/flotilla'),
     flagHelp('-h, --help', 'Show this text'),
   ]
+  const [example] = names
+  if (example === undefined) return `Options:\n${common.join('\n')}`
   const title = subcommands ? 'Options of all subcommands' : flags ? 'More options' : 'Options'
   const ways = `${title} (each also as an environment variable and in flotilla.yaml: ${flagOf(example)}, ${variableOf(example)}, ${example}):`
   return `${paragraph(ways)}

@@ -61,12 +61,27 @@ function findCommand(name: string): Command {
 function findSubcommand(command: Command, name: string | undefined): Subcommand | undefined {
   const { subcommands = [] } = command
   if (name === undefined || subcommands.length === 0) return subcommands[0]
-  const found = subcommands.find((candidate) => candidate.name === name)
+  const found = subcommands.find((candidate) => candidate.name === name) ?? findMeant(subcommands, name)
   if (found) return found
   const names = subcommands.map((candidate) => candidate.name)
   const near = nearNames(name, names)
   const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `; there is ${names.join(', ')}`
   throw mistake(command.name, `there is no "${name}"${hint}`)
+}
+
+/** Words that mean the same in other programs; where a command has one of them, the others stand for it. */
+const SAME = [
+  ['list', 'ls'],
+  ['show', 'get', 'describe'],
+  ['create', 'add', 'new'],
+  ['remove', 'rm', 'delete', 'revoke'],
+]
+
+function findMeant(subcommands: readonly Subcommand[], name: string): Subcommand | undefined {
+  const same = SAME.find((words) => words.includes(name)) ?? []
+  const meant = subcommands.filter((candidate) => same.includes(candidate.name))
+  // Where it could mean two, nobody guesses: a model and its files are removed by different words.
+  return meant.length === 1 ? meant[0] : undefined
 }
 
 function parseInvocation(command: Command, args: string[]): Invocation {

@@ -1,4 +1,5 @@
 import type { ProgressMessage } from '../api/bus/messages.ts'
+import { barText } from './bar.ts'
 import { plain } from './text-width.ts'
 import { formatBytes } from '../core/lib/bytes.ts'
 
@@ -11,6 +12,11 @@ export function progressText(progress: ProgressMessage): string {
       ? `${formatBytes(done)} so far`
       : plain(file ?? '')
   return [far, rate ? rateText(rate) : ''].filter((text) => text !== '').join(', ')
+}
+
+/** Of a terminal alone: elsewhere it says nothing that the words do not. */
+export function progressBar({ done_bytes: done, total_bytes: total }: ProgressMessage): string {
+  return barText(done, total)
 }
 
 /** `43 %`, or nothing while nobody knows. */

@@ -4,7 +4,9 @@ import { adminClient } from './admin-client.ts'
 import { bench } from './bench/bench.ts'
 import type { Act, Client } from './client.ts'
 import { findCluster } from './cluster.ts'
+import { completion } from './completion/completion.ts'
 import { dashboard } from './dashboard/dashboard.ts'
+import { doctor } from './doctor/doctor.ts'
 import { engineActs } from './engines/acts.ts'
 import { shellWord } from './format.ts'
 import { runImport } from './import/run-import.ts'
@@ -21,6 +23,7 @@ import { status } from './status/status.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { tokenActs } from './token/acts.ts'
 import { showToken } from './token/show.ts'
+import { top } from './top/top.ts'
 import { why } from './why/why.ts'
 
 /** By command and subcommand; a command without any has one act of its own. */
@@ -33,6 +36,7 @@ const acts: Record<string, Record<string, Act>> = {
   export: { '': exportDocument },
   whatif: { '': whatIf },
   status: { '': status },
+  top: { '': top },
   dashboard: { '': dashboard },
   engines: engineActs,
   logs: { '': logs },
@@ -51,11 +55,13 @@ export async function runClient(
   clock: Clock = systemClock,
 ): Promise<number> {
   const { command, subcommand, flags } = invocation
-  // These read files, and need no cluster to run.
+  // These need no cluster to run.
   if (command.name === 'token' && subcommand?.name === 'show') return showToken(config, terminal)
   if (command.name === 'models' && subcommand?.name === 'inspect') {
     return inspect({ wanted: invocation.values[0]!, config, terminal, clock })
   }
+  if (command.name === 'completion') return completion(invocation.values[0]!, terminal)
+  if (command.name === 'doctor') return doctor(config, terminal)
   const openClient = (): Client => clientOf(flags, config, terminal, clock)
   if (command.name === 'import') return runImport(invocation, { config, terminal, env: process.env, openClient })
   const act = acts[command.name]?.[subcommand?.name ?? '']

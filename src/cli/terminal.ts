@@ -1,5 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 import { untilSignal } from '../platform/signals.ts'
+import { openScreen } from './screen.ts'
 
 /** Where a command speaks to a person or a pipe. */
 export interface Terminal {
@@ -28,6 +29,8 @@ export interface Terminal {
   onInterrupt(act: () => void): () => void
   /** Aborted by Ctrl-C. Until this is called, Ctrl-C ends the program as always. */
   interrupted(): AbortSignal
+  /** Takes over the whole of it; missing where there is nothing to take over. */
+  openScreen?: typeof openScreen
 }
 
 export function processTerminal(): Terminal {
@@ -63,6 +66,7 @@ export function processTerminal(): Terminal {
       process.on('SIGINT', act)
       return () => void process.off('SIGINT', act)
     },
+    ...(stdout.isTTY && stdin.isTTY ? { openScreen } : {}),
     interrupted() {
       const controller = new AbortController()
       void untilSignal().then(() => controller.abort())

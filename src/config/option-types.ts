@@ -40,6 +40,20 @@ export function seconds(max: number): z.ZodType<number> {
     .refine((value) => Number.isInteger(value) && value >= 0 && value <= max, expected)
 }
 
+/** A number from 0 to 1. */
+export const share: z.ZodType<number> = z
+  .union(
+    [
+      z.number(),
+      z
+        .string()
+        .regex(/^(0|1|0?\.\d+|1\.0+)$/)
+        .transform(Number),
+    ],
+    { error: 'expected a number from 0 to 1' },
+  )
+  .refine((value) => value >= 0 && value <= 1, 'expected a number from 0 to 1')
+
 export const address: z.ZodType<Address> = z
   .string({ error: 'expected host:port, such as 127.0.0.1:8080' })
   .transform((value, context) => {

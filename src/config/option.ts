@@ -13,7 +13,7 @@ export interface Option<T> {
   switch?: true
   /** Never shown back: the value may hold a password. */
   secret?: true
-  /** A variable of LocalAI's that means the same, for those who come from there. */
+  /** A variable of another program or of a standard that means the same. */
   alias?: string
   /** Keeps the place it comes from: what is wrong with it is only found out later, and must be told with it. */
   located?: true

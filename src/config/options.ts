@@ -19,6 +19,7 @@ import {
   urls,
 } from './option-types.ts'
 import { tlsOptions } from './tls-options.ts'
+import { tracingOptions } from './tracing-options.ts'
 
 /**
  * Every option there is, declared once. The name gives the rest: `bus_listen` is `--bus-listen` on the command line,
@@ -239,6 +240,7 @@ export const options = {
     help: 'File to write once serving: JSON with url, bus and pid (of a worker: node and pid; of a gateway: url and pid)',
     default: () => undefined,
   },
+  ...tracingOptions,
   log_level: {
     type: oneOf(logLevels),
     value: 'level',

@@ -50,7 +50,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
       const error = new Error(`its node has the address "${this.route.address}", which is none`)
       return this.onForwarded({ outcome: 'unreachable', error: Object.assign(error, { syscall: 'connect' }) })
     }
-    const { request, response, body, decision } = this.#exchange
+    const { request, response, body, decision, trace } = this.#exchange
     this.host = at.host
     this.port = at.port
     this.tls = at.tls
@@ -59,6 +59,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     // What has begun without a compression cannot go on with one.
     const isBegun = response.headersSent
     this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
+    if (trace) this.headers = traced(this.headers, trace.sent(this.#startMs))
     this.answerHeaders = new Instead(ANSWER_REPLACED, this.#deps.exposeNode ? id + nodeLines(this.route) : id)
     this.#sent = this.#deps.forward(request, response, this, this, body)
     if (!this.#isOver) this.#deps.silence.watch(this)
@@ -158,6 +159,11 @@ const ANSWER_REPLACED: ReadonlySet<string> = new Set([
   'x-flotilla-replica',
   REFUSAL_HEADER,
 ])
+
+/** With our place in the trace instead of the client's. */
+function traced({ names, lines }: Instead, line: string): Instead {
+  return new Instead(new Set([...names, 'traceparent']), lines + line)
+}
 
 function nodeLines({ nodeName, replicaId }: LiveRoute): string {
   return `x-flotilla-node: ${encodeURI(nodeName)}\r\nx-flotilla-replica: ${replicaId}\r\n`

@@ -3,11 +3,13 @@ import type { Clock } from '../platform/clock.ts'
 import { AppError, toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import { apiStyle, sendApiError, type ApiStyle } from './api-errors.ts'
 import type { Decision, Decisions } from './decisions.ts'
 import type { Caller } from './guard.ts'
 import { KEPT_FOR_MS, KeepAlive, wantsKeepAlive } from './keep-alive.ts'
 import { findModel } from './models-api.ts'
+import { RequestTrace } from './request-trace.ts'
 import { readRequest, type ReadLimits, type ReadRequest } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import type { LiveTable } from './routing-table.ts'
@@ -22,6 +24,8 @@ export interface InferDeps {
   limits: Partial<ReadLimits> | undefined
   readyDeps: ReadyDeps
   serveDeps: ServeDeps
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
 }
 
 /** A request for a model, as it came. */
@@ -51,6 +55,7 @@ class Inference implements Exchange, Ask {
   readonly decision: Decision
   readonly style: ApiStyle
   readonly gone: AbortSignal
+  readonly trace: RequestTrace | undefined
   body = NOTHING
   model = ''
   sessionKey: string | undefined
@@ -68,6 +73,7 @@ class Inference implements Exchange, Ask {
     this.decision = newDecision(requestId, path, caller, nowMs, deps.decisions.isSampled(nowMs))
     this.style = apiStyle(path)
     this.gone = clientOf(request.socket).gone
+    this.trace = deps.tracer && traceOf(deps.tracer, request)
     this.#deps = deps
     this.#onEnded = onEnded
   }
@@ -128,6 +134,7 @@ class Inference implements Exchange, Ask {
     } finally {
       this.decision.endedMs = clock.nowMs()
       decisions.keep(this.decision)
+      this.trace?.end(this.decision)
       this.#onEnded(this.decision)
     }
   }
@@ -147,6 +154,11 @@ class Inference implements Exchange, Ask {
       sendApiError(request, response, error)
     }
   }
+}
+
+function traceOf(tracer: Tracer, { headers }: HttpRequest): RequestTrace | undefined {
+  const place = tracer.begin(headers['traceparent'])
+  return place && new RequestTrace(tracer, place)
 }
 
 const NOTHING: Buffer = Buffer.alloc(0)

@@ -6,6 +6,7 @@ import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
 import { forward, type Forward } from '../platform/proxy.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import { ClientTls } from '../platform/tls/client-tls.ts'
 import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
@@ -44,6 +45,8 @@ export interface InferenceDeps {
   network?: Network | undefined
   /** Connects to data ports that are encrypted. */
   tls?: ClientTls
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
 }
 
 /** How replicas are reached, for who brings a way of its own, as the simulator does. */
@@ -100,7 +103,16 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const silence = new Silence({ clock, log, askNode: network.askNode })
   const serveDeps: ServeDeps = { table, liveness, silence, pool, tls, forward: network.forward, clock, log, exposeNode }
 
-  const inferDeps: InferDeps = { table, clock, log, decisions, limits: deps.limits, readyDeps, serveDeps }
+  const inferDeps: InferDeps = {
+    table,
+    clock,
+    log,
+    decisions,
+    limits: deps.limits,
+    readyDeps,
+    serveDeps,
+    tracer: deps.tracer,
+  }
 
   const handler = (request: HttpRequest, response: HttpResponse, caller: Caller): void => {
     const requestId = requestIdOf(request)

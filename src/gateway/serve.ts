@@ -12,6 +12,7 @@ import type { Decision } from './decisions.ts'
 import type { Liveness } from './liveness.ts'
 import { NotServedError } from './not-served.ts'
 import type { Verdict } from './probe.ts'
+import type { RequestTrace } from './request-trace.ts'
 import { routeKey, type LiveRoute, type LiveTable } from './routing-table.ts'
 import type { Done } from './serve-when-ready.ts'
 import type { Silence } from './silence.ts'
@@ -42,6 +43,8 @@ export interface Exchange {
   readonly gone: AbortSignal
   /** Written as it goes. */
   readonly decision: Decision
+  /** For the few that are traced. */
+  readonly trace: RequestTrace | undefined
 }
 
 /** A request is sent to this many replicas at most in one round, and never twice to one. */

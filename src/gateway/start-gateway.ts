@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { Metrics } from '../platform/metrics.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import { DataCertificate } from './data-certificate.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { startLoop } from '../platform/loop.ts'
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   network?: Network
   /** Where it counts, when that is not a place of its own. */
   metrics?: Metrics | undefined
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
   /** Where it keeps what it shows at data ports; without it, it asks at each start. */
   certificateFile?: string
   /** Where they are not given, sane ones hold. */
@@ -93,6 +96,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     limits: read,
     network,
     tls,
+    tracer: options.tracer,
   })
   const runId = `${gatewayId}/${randomUUID()}`
   const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })

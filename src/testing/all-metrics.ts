@@ -5,6 +5,7 @@ import { controlMetrics } from '../control/control-metrics.ts'
 import { gatewayMetrics } from '../gateway/gateway-metrics.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import { Metrics, type Definition } from '../platform/metrics.ts'
+import { spanCounter } from '../platform/tracing/otlp-exporter.ts'
 import { processMetrics } from '../platform/process-metrics.ts'
 import type { Database } from '../store/database.ts'
 import { measuredDatabase } from '../store/measured-database.ts'
@@ -26,6 +27,7 @@ export function allMetrics(): Record<Counting, Definition[]> {
       const table = new LiveTable()
       gatewayMetrics(metrics, { table, silentMs: () => undefined, isStale: () => false, waitingFor: () => 0 })
       measuredBus({ isConnected: () => false } as Bus, metrics, 'gateway')
+      spanCounter(metrics)
     }),
     frontends: define((metrics) => {
       const counts = controlMetrics(metrics)

@@ -8,9 +8,11 @@ import { sendHealth, type Check } from '../platform/health.ts'
 import { sendMetrics } from '../platform/exposition.ts'
 import { pathOf, type Handler, type UpgradeHandler } from '../platform/http.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import { answerOnSocket } from '../platform/socket-answer.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { callEngine, engineAt, noAnswer } from './data-port/engine-call.ts'
+import { EngineTrace } from './data-port/engine-trace.ts'
 import { refuse } from './data-port/refuse.ts'
 import type { WorkerCounts } from './worker-metrics.ts'
 import { checkKey, findTarget, notServed, type Replicas } from './data-port/target.ts'
@@ -24,6 +26,8 @@ export interface DataPortOptions {
   pool?: ConnectionPool | undefined
   /** What passes is counted there. */
   counts?: Pick<WorkerCounts, 'meter'> | undefined
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
   /** Shows what this process counts to who is on this machine or has the key. */
   metrics?: Metrics | undefined
   /** More to serve behind the same key. Says whether the path, which comes without its query, is one of its own. */
@@ -60,7 +64,8 @@ export function replicaHandler({
   dataKey,
   pool,
   counts,
-}: Pick<DataPortOptions, 'replicas' | 'dataKey' | 'pool' | 'counts'>): ExchangeHandler {
+  tracer,
+}: Pick<DataPortOptions, 'replicas' | 'dataKey' | 'pool' | 'counts' | 'tracer'>): ExchangeHandler {
   return (request, response) => {
     let target: ReturnType<typeof findTarget>
     try {
@@ -72,7 +77,9 @@ export function replicaHandler({
     const { id, replica, path } = target
     // Others ask how an engine is, and for no work.
     const meter = request.method === 'POST' ? counts?.meter(id, replica.spec.model_name) : undefined
-    return callEngine(request, response, replica, path, pool, meter)
+    const place = tracer?.follow(request.headers['traceparent'])
+    const trace = place && new EngineTrace(tracer!, place, { id, modelName: replica.spec.model_name })
+    return callEngine(request, response, replica, path, pool, { meter, trace })
   }
 }
 

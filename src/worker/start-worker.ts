@@ -12,6 +12,7 @@ import { startHttpServer } from '../platform/http.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
 import { Metrics } from '../platform/metrics.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
 import { dataPortHandler, dataPortUpgrades, healthHandler, replicaHandler, type DataPortOptions } from './data-port.ts'
@@ -60,6 +61,8 @@ export interface WorkerOptions {
   measure: () => Promise<Hardware>
   /** Where it counts, when that is not a place of its own. */
   metrics?: Metrics | undefined
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
 }
 
 export interface Worker {
@@ -165,6 +168,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     checks,
     counts,
     metrics,
+    tracer: options.tracer,
     pool: enginePool(),
     async extra(request, response, path) {
       if (!replicas || !/^\/logs(\/|$)/.test(path)) return false

@@ -1,5 +1,6 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
+import { barBefore } from '../bar.ts'
 import { progressText, shareText } from '../progress.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, truncate } from '../text-width.ts'
@@ -12,7 +13,7 @@ export function tellProgress(terminal: Terminal): (running: Running, kind: Opera
   const told = new Map<string, string>()
   return (running, kind) => {
     if (terminal.interactive) {
-      terminal.live(truncate(onOneLine(running, kind), terminal.columns - 1))
+      terminal.live(truncate(onOneLine(running, kind, terminal.columns), terminal.columns - 1))
       return
     }
     for (const { node, engine } of running) {
@@ -24,9 +25,12 @@ export function tellProgress(terminal: Terminal): (running: Running, kind: Opera
 }
 
 /** Of several nodes only the shares: there is no room for more. */
-function onOneLine(running: Running, kind: OperationKind): string {
+function onOneLine(running: Running, kind: OperationKind, columns: number): string {
   const { node, engine } = running[0]!
-  if (running.length === 1) return `${plain(node.name)}: ${doing(engine, kind)}`
+  if (running.length === 1) {
+    const { done_bytes: done = 0, total_bytes: total = null } = engine.operation?.progress ?? {}
+    return `${plain(node.name)}: ${barBefore(columns, done, total)}${doing(engine, kind)}`
+  }
   const shares = running.map((one) => {
     const progress = one.engine.operation?.progress
     return `${plain(one.node.name)} ${(progress && shareText(progress)) || '…'}`

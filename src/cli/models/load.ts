@@ -2,6 +2,7 @@ import type { LoadStatus } from '../../api/load-status.ts'
 import { sleep } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { INTERRUPTED, show, viewOf, type Act, type Client } from '../client.ts'
+import { barBefore } from '../bar.ts'
 import { findNamed } from '../find-one.ts'
 import { shellWord, span } from '../format.ts'
 import { loadingText } from '../load-text.ts'
@@ -69,7 +70,9 @@ function teller({ terminal }: Client, name: string): (status: LoadStatus) => voi
   let told: string | undefined
   return (status) => {
     if (terminal.interactive) {
-      terminal.live(truncate(`${plain(name)}: ${doing(status)}`, terminal.columns - 1))
+      const { loading } = status
+      const bar = loading && loading.state !== 'waiting' ? barBefore(terminal.columns, loading.progress, 100) : ''
+      terminal.live(truncate(`${plain(name)}: ${bar}${doing(status)}`, terminal.columns - 1))
       return
     }
     const rounded = `${plain(name)}: ${doing({ ...status, loading: status.loading && inTenths(status.loading) })}`

@@ -1,13 +1,11 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { NodeView } from '../../api/admin/schemas.ts'
 import type { PullReport } from '../../api/reports.ts'
-import { progressText, shareText } from '../progress.ts'
+import { progressBar, progressText, shareText } from '../progress.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, truncate } from '../text-width.ts'
 
 type Running = readonly { node: NodeView; report: PullReport }[]
-
-const BAR_WIDTH = 24
 
 /** Tells how far nodes are: on a terminal a bar that is written over, elsewhere a line for each tenth. */
 export function pullTeller(terminal: Terminal, model: string): (running: Running) => void {
@@ -39,13 +37,8 @@ function onOneLine(running: Running, model: string): string {
   const { progress } = first!.report
   const where = plain(first!.node.name)
   return progress
-    ? `${where} ${bar(progress)} ${progressText(progress)}`
+    ? `${where} ${progressBar(progress)} ${progressText(progress)}`
     : `${where}: looking for the files of ${model}`
-}
-
-function bar({ done_bytes: done, total_bytes: total }: ProgressMessage): string {
-  const filled = total ? Math.min(BAR_WIDTH, Math.floor((BAR_WIDTH * done) / total)) : 0
-  return `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}]`
 }
 
 function inTenths(progress: ProgressMessage): ProgressMessage {

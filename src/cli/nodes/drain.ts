@@ -1,9 +1,10 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { sleep } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
+import { barBefore } from '../bar.ts'
 import { INTERRUPTED, show, type Client } from '../client.ts'
 import { counted, shellWord } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { plain, truncate } from '../text-width.ts'
 
 const POLL_MS = 1000
 
@@ -27,11 +28,14 @@ async function waitUntilIdle(client: Client, drained: NodeView): Promise<number>
   const interrupted = terminal.interrupted()
   const name = plain(drained.name)
   let shown: string | undefined
-  const tell = (text: string): void => {
-    if (!json && text !== shown) terminal.live(`${name} is draining; ${text}`)
+  const most = drained.in_flight_count
+  const tell = (now: NodeView): void => {
+    const text = whatIsLeft(now)
+    const bar = terminal.interactive ? barBefore(terminal.columns, most - now.in_flight_count, most) : ''
+    if (!json && text !== shown) terminal.live(truncate(`${bar}${name} is draining; ${text}`, terminal.columns - 1))
     shown = text
   }
-  tell(whatIsLeft(drained))
+  tell(drained)
   let node = drained
   while (!isIdle(node, drained)) {
     await sleep(clock, POLL_MS, interrupted)
@@ -41,7 +45,7 @@ async function waitUntilIdle(client: Client, drained: NodeView): Promise<number>
     }
     node = await api.call('getNode', { id: drained.id })
     refuseToWait(node, name)
-    if (!isIdle(node, drained)) tell(whatIsLeft(node))
+    if (!isIdle(node, drained)) tell(node)
   }
   if (!json) terminal.live('')
   return show(client, node, () => [`${name} is drained; no requests are left on it.`])

@@ -29,7 +29,7 @@ const remove: Act = async (client, { values }) => {
   })
 }
 
-export const ruleActs = { list, show: showRule, set, rm: remove } satisfies Record<string, Act>
+export const ruleActs = { list, show: showRule, set, remove } satisfies Record<string, Act>
 
 async function findRule({ api }: Client, wanted: string): Promise<RuleView> {
   const rules = await api.call('listRules')

@@ -57,11 +57,11 @@ export const rulesCommand: Command = {
       ],
     },
     {
-      name: 'rm',
+      name: 'remove',
       summary: 'Remove the rule of a model',
       about: 'The model stays, and runs when it is asked.',
       arguments: [model],
-      examples: ['flotilla rules rm qwen'],
+      examples: ['flotilla rules remove qwen'],
     },
   ],
 }

@@ -208,7 +208,7 @@ describe('flotilla rules set', () => {
   })
 })
 
-describe('flotilla rules rm', () => {
+describe('flotilla rules remove', () => {
   test('removes a rule, whatever its model is called, and says when it will be back', async () => {
     const call = `DELETE ${PATH}/org%2Fembedder`
     const { stdout, changes } = await run(['rm', 'org/embedder'], { [call]: { deleted: 'org/embedder' } })

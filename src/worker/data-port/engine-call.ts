@@ -4,8 +4,9 @@ import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
 import { Instead } from '../../platform/pass-on.ts'
-import { forward, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
+import { forward, type AnswerObserver, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
 import type { AnswerMeter } from './answer-meter.ts'
+import type { EngineTrace } from './engine-trace.ts'
 import { refuse } from './refuse.ts'
 import { replaceModel } from './replace-model.ts'
 import type { ServedReplica } from './target.ts'
@@ -23,9 +24,9 @@ export function callEngine(
   replica: ServedReplica,
   path: string,
   pool: ConnectionPool | undefined,
-  meter?: AnswerMeter,
+  watch: Watch = {},
 ): Promise<void> | void {
-  const call = new EngineCall(request, response, replica, path, pool, meter)
+  const call = new EngineCall(request, response, replica, path, pool, watch)
   const { requestModel } = replica
   if (requestModel === undefined || !mayBeJson(request)) return call.send()
   return readBody(request, MOST_BODY_BYTES).then(
@@ -34,13 +35,19 @@ export function callEngine(
   )
 }
 
+/** Who looks at what passes. */
+interface Watch {
+  meter?: AnswerMeter | undefined
+  trace?: EngineTrace | undefined
+}
+
 class EngineCall implements Forwarder {
   readonly #request: HttpRequest
   readonly #response: HttpResponse
   readonly #replica: ServedReplica
   readonly #path: string
   readonly #pool: ConnectionPool | undefined
-  readonly #meter: AnswerMeter | undefined
+  readonly #watch: Watch
   readonly #done: () => void
 
   constructor(
@@ -49,10 +56,10 @@ class EngineCall implements Forwarder {
     replica: ServedReplica,
     path: string,
     pool: ConnectionPool | undefined,
-    meter: AnswerMeter | undefined,
+    watch: Watch,
   ) {
     this.#pool = pool
-    this.#meter = meter
+    this.#watch = watch
     this.#request = request
     this.#response = response
     this.#replica = replica
@@ -64,19 +71,25 @@ class EngineCall implements Forwarder {
     // Asked for again: the engine may have ended while the body came in.
     const { port, key } = this.#replica
     if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
+    const { meter, trace } = this.#watch
     const upstream = engineAt(port, this.#path, this.#pool)
-    upstream.observer = this.#meter
+    upstream.observer = trace ? both(meter, trace) : meter
+    if (trace) upstream.headers = new Instead(FOR_US_TRACED, upstream.headers.lines + trace.sent())
     forward(this.#request, this.#response, upstream, this, body)
   }
 
   onForwarded(result: Forwarded): void {
-    this.#meter?.end(result.outcome)
+    const { meter, trace } = this.#watch
+    meter?.end(result.outcome)
+    trace?.end(result.outcome, 'error' in result ? result.error.message : undefined)
+    this.#watch.trace = undefined
     if (result.outcome === 'unreachable') this.fail(noAnswer(this.#replica, result.error))
     else this.#done()
   }
 
   fail(error: Error): void {
     this.#done()
+    this.#watch.trace?.end('failed', error.message)
     if (!(error instanceof AppError)) throw error
     if (this.#response.headersSent) this.#response.destroy()
     else refuse(this.#request, this.#response, error)
@@ -105,6 +118,21 @@ export function enginePool(): ConnectionPool {
 
 /** The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours. */
 const FOR_US = new Set(['host', 'authorization', MODEL_HEADER, 'expect'])
+/** With our place in the trace instead of the gateway's. */
+const FOR_US_TRACED = new Set([...FOR_US, 'traceparent'])
+
+function both(meter: AnswerMeter | undefined, trace: EngineTrace): AnswerObserver {
+  return {
+    head(head) {
+      meter?.head(head)
+      trace.head(head)
+    },
+    piece(bytes) {
+      meter?.piece(bytes)
+      trace.piece()
+    },
+  }
+}
 
 /**
  * By its type, a body may be JSON. Clients are careless with that, so whatever has no type that rules it out is looked

@@ -1,0 +1,20 @@
+import type { Option } from './option.ts'
+import { share, text } from './option-types.ts'
+
+/** Where traces go. */
+export const tracingOptions = {
+  otlp_endpoint: {
+    // Judged by who traces: the standard's variable may hold an address for another protocol, which is nobody else's problem.
+    type: text,
+    value: 'url',
+    help: 'Collector of OpenTelemetry that gets traces of requests (OTLP over HTTP, as JSON), such as http://127.0.0.1:4318; without it nothing is traced',
+    default: () => undefined,
+    alias: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  },
+  trace_ratio: {
+    type: share,
+    value: '0..1',
+    help: 'Share of requests that are traced, of those that come without a traceparent; with one, that decides',
+    default: () => '1',
+  },
+} as const satisfies Record<string, Option<unknown>>
