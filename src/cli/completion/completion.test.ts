@@ -45,8 +45,10 @@ test.each(['zsh', 'fish'] as const)(
       expect(script).toContain(name)
       for (const one of subcommands) expect(script).toContain(one.name)
     }
-    const { error, status } = spawnSync(shell, ['-n', '/dev/stdin'], { input: script })
-    expect(error ? 0 : status).toBe(0)
+    const file = join(tempFolder(), 'flotilla')
+    writeFileSync(file, script)
+    const { error, status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
+    if (!error) expect([status, stderr]).toEqual([0, ''])
   },
 )
 
