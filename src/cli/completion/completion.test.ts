@@ -45,7 +45,9 @@ test.each(['zsh', 'fish'] as const)(
       expect(script).toContain(name)
       for (const one of subcommands) expect(script).toContain(one.name)
     }
-    const { error, status } = spawnSync(shell, ['-n', '/dev/stdin'], { input: script })
+    const file = join(tempFolder(), `flotilla.${shell}`)
+    writeFileSync(file, script)
+    const { error, status } = spawnSync(shell, ['-n', file])
     expect(error ? 0 : status).toBe(0)
   },
 )
