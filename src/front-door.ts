@@ -10,7 +10,7 @@ import type { ExchangeHandler, HttpRequest, HttpResponse } from './platform/exch
 import { sendMetrics } from './platform/exposition.ts'
 import { sendHealth, type Check } from './platform/health.ts'
 import { pathOf, type Handler } from './platform/http.ts'
-import type { Metrics } from './platform/metrics.ts'
+import type { FamilySource, Metrics } from './platform/metrics.ts'
 import { projectFolder } from './platform/version.ts'
 
 /** A handler that is told who asks. */
@@ -22,6 +22,8 @@ export interface InferenceRoom {
   ollama: InferenceHandler
   guard: GuardDeps
   metrics: Metrics
+  /** The same of all processes that share the port, where there are several. */
+  metricsOfAll?: (() => Promise<FamilySource>) | undefined
 }
 
 export interface Rooms {
@@ -48,7 +50,9 @@ export function frontDoor(rooms: Rooms): Handler {
     if (path === '/healthz' || path === '/readyz') return sendHealth(path, response, checks, notes)
     if (path === '/metrics' && inference) {
       allowMetrics(request, inference.guard)
-      return sendMetrics(inference.metrics, request, response)
+      const { metrics, metricsOfAll } = inference
+      if (!metricsOfAll) return sendMetrics(metrics, request, response)
+      return metricsOfAll().then((all) => sendMetrics(all, request, response))
     }
     if (path.startsWith(INFERENCE_PREFIX) && infer) return infer(request, response)
     if (inference && isOllamaPath(path)) return ollamaDoor(inference)(request, response)

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import type { Config } from './config/options.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import { version } from './platform/version.ts'
+import type { FigureMessage } from './shared-figures.ts'
 import { writeWhole } from './platform/write-whole.ts'
 
 /** What a gateway that is one of several processes and the process that started them tell each other. */
@@ -12,9 +13,7 @@ export interface Serving {
   fingerprint?: string | undefined
 }
 
-export interface FromChild {
-  serving: Serving
-}
+export type FromChild = { serving: Serving } | FigureMessage
 export const END = 'end'
 
 /** One of several processes: which, and where all of them listen. */

@@ -16,6 +16,7 @@ import { openDataFolder } from './platform/data-folder.ts'
 import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
 import { runRoles, type Ending } from './run-roles.ts'
+import { FigureExchange, isFigureMessage, type FigureMessage } from './shared-figures.ts'
 
 /** What a child is given to end beyond the time its requests have; then it is killed. */
 const END_GRACE_MS = 10_000
@@ -82,6 +83,7 @@ export interface ChildrenDeps {
 /** The processes by their slots. One that dies is started again, later each time it does so at once. */
 export class Children {
   readonly #deps: ChildrenDeps
+  readonly #figures: FigureExchange
   readonly #running = new Map<number, Worker>()
   readonly #cancels = new Map<number, () => void>()
   #hasServed = false
@@ -89,6 +91,7 @@ export class Children {
 
   constructor(deps: ChildrenDeps) {
     this.#deps = deps
+    this.#figures = new FigureExchange(deps.clock, () => [...this.#running.values()].map(receiver))
   }
 
   /** Resolves with where it is when it serves for the first time. */
@@ -102,6 +105,7 @@ export class Children {
     const child = fork(slot)
     this.#running.set(slot, child)
     child.on('message', (message: FromChild) => {
+      if (isFigureMessage(message)) return this.#figures.hear(receiver(child), message)
       this.#hasServed = true
       onServing(message.serving)
     })
@@ -134,4 +138,9 @@ export class Children {
     await Promise.all(ended)
     cancel()
   }
+}
+
+/** One that has just ended is told nothing, and that is no failure. */
+function receiver(child: Worker): { send(message: FigureMessage): void } {
+  return { send: (message) => void (child.isConnected() && child.send(message, () => {})) }
 }

@@ -33,11 +33,13 @@ import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import type { Logger } from './platform/log.ts'
+import type { FamilySource, Metrics } from './platform/metrics.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
 import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
+import { isFigureMessage, SiblingFigures } from './shared-figures.ts'
 import { runRoles, type Running } from './run-roles.ts'
 
 const POLL_MS = 20
@@ -121,7 +123,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   })
   life.own('gateway', () => gateway.dispose())
   const guard = { keys: gateway.keys, clock, wrongKeys: new WrongKeys(clock) }
-  const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }
+  const metricsOfAll = slot && siblingFigures(slot.number, metrics)
+  const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics, metricsOfAll }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
   gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
@@ -142,6 +145,13 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   }
   announceGateway(config, serving, life)
   return { banner: gatewayBanner(serving, folder.path) }
+}
+
+/** The figures of all processes of this gateway, by way of their parent. */
+function siblingFigures(number: number, own: Metrics): () => Promise<FamilySource> {
+  const siblings = new SiblingFigures({ process: number, own, send: toParent, clock })
+  process.on('message', (message) => isFigureMessage(message) && siblings.hear(message))
+  return () => siblings.collect()
 }
 
 interface Place {

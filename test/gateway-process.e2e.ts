@@ -181,6 +181,10 @@ describe('several processes', () => {
     await until(() => childrenOf(gateway.pid).length === 2 && !childrenOf(gateway.pid).includes(before[0]!))
     await until(() => gateway.stderr().split('"serving"').length > 3)
     for (let i = 0; i < 20; i += 1) expect(await answers(gateway)).toBe(true)
+    // Whichever is asked shows the figures of both.
+    const figures = await (await fetch(`${gateway.url}/metrics`)).text()
+    for (const number of [1, 2])
+      expect(figures).toMatch(new RegExp(`^flotilla_build_info\\{.*process="${number}"\\} 1$`, 'm'))
     const children = childrenOf(gateway.pid)
     const { code, stderr } = await gateway.signal('SIGINT')
     expect([code, children.filter(isAlive)]).toEqual([0, []])

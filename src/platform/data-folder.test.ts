@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { tempFolder } from '../testing/temp-folder.ts'
@@ -25,6 +25,16 @@ test('a missing folder is made, for its owner only', () => {
   expect(statSync(path).mode & 0o777).toBe(0o700)
   folder.dispose()
   expect(existsSync(join(path, 'owner.pid'))).toBe(false)
+})
+
+test('an empty one becomes its owner’s only; one with something in it stays as it is', () => {
+  const [empty, full] = [tempFolder(), tempFolder()]
+  writeFileSync(join(full, 'file'), '')
+  for (const path of [empty, full]) {
+    chmodSync(path, 0o755)
+    openDataFolder(path).dispose()
+  }
+  expect([empty, full].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o755])
 })
 
 test('a folder in use is refused with the process that uses it, until that process is gone', async () => {

@@ -1,4 +1,14 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from './errors.ts'
@@ -37,11 +47,18 @@ export function openDataFolder(path: string): DataFolder {
 function makeWritable(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
+    // One that was made for us is ours alone. Of one with something in it we do not know who else needs it.
+    if (isMine(path) && readdirSync(path).length === 0) chmodSync(path, 0o700)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const hint = 'Choose another with --data, or change its owner or permissions.'
     throw new AppError('usage', `Cannot use the data folder ${path}: ${messageOf(error)}. ${hint}`, { cause: error })
   }
+}
+
+/** A volume may belong to somebody else and let us write. */
+function isMine(path: string): boolean {
+  return statSync(path).uid === process.getuid?.()
 }
 
 function takeLock(file: string, folder: string, ownerFile: string): DatabaseSync {

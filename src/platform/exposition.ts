@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { HttpRequest } from './exchange.ts'
-import type { Family, Metrics, Point } from './metrics.ts'
+import type { Family, FamilySource, Point } from './metrics.ts'
 
 /** What a process counts, as whoever asks reads it best: the text of OpenMetrics, or Prometheus's older one. */
-export function sendMetrics(metrics: Metrics, request: HttpRequest, response: ServerResponse): void {
+export function sendMetrics(metrics: FamilySource, request: HttpRequest, response: ServerResponse): void {
   const isOpen = prefersOpenMetrics(request.headers.accept)
   const text = isOpen ? openMetricsText(metrics) : prometheusText(metrics)
   response.writeHead(200, {
@@ -29,7 +29,7 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
 }
 
 /** Version 0.0.4 of the text format. */
-export function prometheusText(metrics: Metrics): string {
+export function prometheusText(metrics: FamilySource): string {
   const lines: string[] = []
   for (const family of metrics.families()) {
     const { name, help, type } = family
@@ -40,7 +40,7 @@ export function prometheusText(metrics: Metrics): string {
 }
 
 /** Its families of counters have names without `_total`, units are told, and whole bounds are written as `1.0`. */
-export function openMetricsText(metrics: Metrics): string {
+export function openMetricsText(metrics: FamilySource): string {
   const lines: string[] = []
   for (const family of metrics.families()) {
     const { type } = family

@@ -32,11 +32,16 @@ export interface Family extends Definition {
   points(): Iterable<Point>
 }
 
+/** Whatever can be shown. */
+export interface FamilySource {
+  families(): Iterable<Family>
+}
+
 /**
  * The numbers of one process. Roles that run side by side count into the same ones: to define a metric again gives the
  * one that is there, and gauges are the sum of what all their readers say.
  */
-export class Metrics {
+export class Metrics implements FamilySource {
   readonly #families = new Map<string, Family & { made?: Counter | Histogram; readers?: Reader[] }>()
 
   counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
