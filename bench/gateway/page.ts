@@ -11,6 +11,8 @@ export interface RunFacts {
   isPinned: boolean
   seconds: number
   isWrk: boolean
+  /** What ran on the machine before; beyond a tenth of its cores the figures say little. */
+  loadBefore: number
 }
 
 /** Writes docs/reference/performance.md and its picture. */
@@ -31,7 +33,7 @@ function pictureOf(figures: Figures): string {
   return barPicture('Requests/s through one core, JSON, 32 connections', bars)
 }
 
-function pageOf(figures: Figures, { command, rounds, isPinned, seconds, isWrk }: RunFacts): string {
+function pageOf(figures: Figures, { command, rounds, isPinned, seconds, isWrk, loadBefore }: RunFacts): string {
   const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${platform()} ${arch()}, Node ${process.version}`
   const cores = isPinned ? 'each proxy on one core, all else on the others' : 'not pinned to cores'
   return `# Performance of the gateway
@@ -43,7 +45,7 @@ ${command}
 \`\`\`
 
 on ${machine}, ${new Date().toISOString().slice(0, 10)}: medians of ${rounds} interleaved rounds, ${isWrk ? 'wrk' : 'our own client'}, ${cores}, ${shown(seconds)} s in all.
-Figures of one run are to be compared with each other and with nothing else.
+Load of the machine before it began: ${loadBefore.toFixed(1)}. Figures of one run are to be compared with each other and with nothing else.
 
 16 upstreams answer at once; behind a real engine, which takes a thousand times as long, all of this is little. nginx and HAProxy do not look
 at the body. \`flotilla\` reads the model from it, picks, counts and forwards; \`with keys and metrics\` checks a key and counts as in a

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgresServer, type TestServer } from '../../src/testing/postgres-server.ts'
 import { measureSharing } from '../scale/gateway.ts'
@@ -30,6 +30,7 @@ const DELAY_ROUNDS = 3
 const options = readOptions(process.argv.slice(2))
 const folder = mkdtempSync(join(tmpdir(), 'flotilla-bench-'))
 const isWrk = isInstalled('wrk')
+const loadBefore = loadavg()[0]!
 let servers: TestServer[] = []
 try {
   leaveProxyCore()
@@ -72,7 +73,7 @@ try {
     `medians of ${rounds} interleaved rounds; client: ${isWrk ? 'wrk' : 'our own'}; ${isPinned ? '' : 'NOT '}pinned to cores; ${seconds.toFixed(0)} s in all`,
   )
   if (options.jsonFile !== undefined) writeFileSync(options.jsonFile, `${JSON.stringify(figures, mapsToo, 2)}\n`)
-  if (options.isWritten) writePage(figures, { command, rounds, isPinned, seconds, isWrk })
+  if (options.isWritten) writePage(figures, { command, rounds, isPinned, seconds, isWrk, loadBefore })
 } finally {
   endChildren()
   for (const server of servers) await server.stop()
