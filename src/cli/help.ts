@@ -7,7 +7,7 @@ import { wrap } from './wrap.ts'
 const WIDTH = 80
 
 export function generalHelp(): string {
-  const rows = commands.map((command) => `  ${command.name.padEnd(10)}${command.summary}`)
+  const rows = commands.map((command) => `  ${command.name.padEnd(12)}${command.summary}`)
   return `Flotilla turns a few machines into one OpenAI-compatible endpoint.
 
 Usage: flotilla <command> [options]
