@@ -1,5 +1,5 @@
 import type { Name } from './all-sides.ts'
-import type { Delays } from './delays.ts'
+import { RATE_PER_S, STREAMS, type Delays } from './delays.ts'
 import type { Growth } from './memory.ts'
 import { EVENTS_PER_STREAM, type Measured } from './messages.ts'
 import type { Picks } from './picks.ts'
@@ -29,11 +29,6 @@ export function median(rounds: readonly Measured[] | undefined, of: Field): numb
   )
 }
 
-/** The quickest: whatever else the machine does can only make one slower. */
-export function least(rounds: readonly Measured[] | undefined, of: Field): number {
-  return Math.min(...(rounds ?? []).map((round) => round[of] ?? Number.NaN))
-}
-
 export function caseOf({ cases }: Figures, kind: Case['kind'], connections: number): Results {
   return cases.find(({ of }) => of.kind === kind && of.connections === connections)!.results
 }
@@ -55,9 +50,9 @@ export function tablesOf(figures: Figures): Table[] {
   const { delays, memory, processes, picks } = figures
   return [
     ...figures.cases.map(({ of, results }) => caseTable(of, results)),
-    delayTable('At a fixed rate of 500 requests/s: delay in µs', delays.atRate, 'CPU µs a request'),
+    delayTable(`At a fixed rate of ${RATE_PER_S} requests/s: delay in µs`, delays.atRate, 'CPU µs a request'),
     delayTable(
-      '32 streams at the pace of an engine: delay of the first byte in µs',
+      `${STREAMS} streams at the pace of an engine: delay of the first byte in µs`,
       delays.firstByte,
       'CPU µs a chunk',
     ),
@@ -116,8 +111,9 @@ function delayTable(title: string, all: ReadonlyMap<Name, readonly Measured[]>, 
     shown(1000 * added(all, name, 'p50Ms')),
     shown(1000 * added(all, name, 'p99Ms')),
     shown(median(rounds, 'cpuUs')),
+    String(rounds.reduce((sum, { failed }) => sum + failed, 0)),
   ])
-  return { title, head: ['', 'p50', 'p99', 'added p50', 'added p99', cpu], rows }
+  return { title, head: ['', 'p50', 'p99', 'added p50', 'added p99', cpu, 'failed'], rows }
 }
 
 /** Beyond what it takes without a proxy. */

@@ -14,8 +14,11 @@ export function goalsOf(figures: Figures): Goal[] {
   const streams = caseOf(figures, 'stream', 32)
   const both = (other: Parameters<typeof ratio>[2]): number[] =>
     [at32, at256].map((results) => ratio(results, 'flotilla', other))
-  const addedTo = (all: typeof delays.atRate, of: 'p50Ms' | 'p99Ms'): number =>
-    added(all, 'flotilla', of) / added(all, 'nginx', of)
+  const addedTo = (all: typeof delays.atRate, of: 'p50Ms' | 'p99Ms'): number => {
+    const byNginx = added(all, 'nginx', of)
+    // Less than nothing is what a busy machine has added, or taken away.
+    return byNginx > 0 ? added(all, 'flotilla', of) / byNginx : Number.NaN
+  }
   const cpuPerChunk = median(streams.get('flotilla'), 'cpuUs') / median(streams.get('nginx'), 'cpuUs')
   const cpuOfTwo = median(processes.two, 'cpuUs') / median(processes.one, 'cpuUs')
   return [

@@ -65,31 +65,35 @@ async function measure(target: Target, kind: Kind, connections: number, duration
   return summaryOf(latenciesMs, performance.now() - startMs, failed)
 }
 
+const LATEST_MS = 3000
+
 /** Each goes out when it is due, on a connection that is free: who is slow makes nobody ask less. */
 async function askAtRate({ target, perSecond, durationMs }: Work & { do: 'rate' }): Promise<Measured> {
   const request = requestText(target, 'json')
   const tail = Buffer.from(JSON_TAIL)
   const free: Socket[] = []
+  const all = new Set<Socket>()
   const latenciesMs: number[] = []
   const asked: Promise<void>[] = []
-  let failed = 0
   const startMs = performance.now()
   const askOnce = async (): Promise<void> => {
     const socket = free.pop() ?? (await open(target))
+    all.add(socket)
     const sentMs = performance.now()
     const { isOk } = await ask(socket, request, tail)
-    if (!isOk) failed += 1
-    else {
-      latenciesMs.push(performance.now() - sentMs)
-      free.push(socket)
-    }
+    if (!isOk) return
+    latenciesMs.push(performance.now() - sentMs)
+    free.push(socket)
   }
   for (let sent = 0; performance.now() - startMs < durationMs; await new Promise((resolve) => setTimeout(resolve, 1))) {
     const due = ((performance.now() - startMs) * perSecond) / 1000
-    for (; sent < due; sent += 1) asked.push(askOnce())
+    for (; sent < due; sent += 1) asked.push(askOnce().catch(() => {}))
   }
-  await Promise.all(asked)
-  for (const socket of free) socket.destroy()
+  // One that drowns in requests is not waited for until it has swum through them all.
+  const late = new Promise((resolve) => setTimeout(resolve, LATEST_MS).unref())
+  await Promise.race([Promise.all(asked), late])
+  const failed = asked.length - latenciesMs.length
+  for (const socket of all) socket.destroy()
   return summaryOf(latenciesMs, performance.now() - startMs, failed)
 }
 

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { arch, availableParallelism, cpus, platform } from 'node:os'
+import { arch, cpus, platform } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { barPicture } from './bars.ts'
 import { caseOf, median, ratio, shown, tablesOf, type Figures, type Table } from './figures.ts'
@@ -34,7 +34,7 @@ function pictureOf(figures: Figures): string {
 }
 
 function pageOf(figures: Figures, { command, rounds, isPinned, seconds, isWrk, loadBefore }: RunFacts): string {
-  const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${platform()} ${arch()}, Node ${process.version}`
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${platform()} ${arch()}, Node ${process.version}`
   const cores = isPinned ? 'each proxy on one core, all else on the others' : 'not pinned to cores'
   return `# Performance of the gateway
 
