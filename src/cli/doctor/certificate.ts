@@ -1,4 +1,5 @@
 import { connect } from 'node:tls'
+import { isLoopback } from '../../platform/address.ts'
 import type { Cluster } from '../cluster.ts'
 import { span } from '../format.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
@@ -9,14 +10,20 @@ const SOON_MS = 14 * 86_400_000
 /** How the frontend is spoken to, and how long its certificate lasts. Whom to trust was judged when it was asked. */
 export async function lookAtCertificate({ url }: Pick<Cluster, 'url'>): Promise<Finding[]> {
   const { protocol, hostname, port } = new URL(url)
-  if (protocol === 'http:') return [ok('tls', 'not used: what is sent to it can be read on the way')]
-  const endsMs = await endOfCertificate(hostname.replaceAll(/[[\]]/g, ''), Number(port || 443))
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  if (protocol === 'http:') return [isLoopback(host) ? ok('tls', 'not needed: nothing leaves this machine') : plain()]
+  const endsMs = await endOfCertificate(host, Number(port || 443))
   if (endsMs === undefined) return [broken('tls', 'no certificate can be read', 'Look at --tls-cert and --tls-key.')]
   const leftMs = endsMs - Date.now()
   const fix = 'Renew it: replace the files of --tls-cert and --tls-key; a running frontend takes them over.'
   if (leftMs < 0) return [broken('tls', `the certificate ended ${span(-leftMs)} ago`, fix)]
   const text = `the certificate lasts ${span(leftMs)} more`
   return [leftMs < SOON_MS ? note('tls', text, fix) : ok('tls', text)]
+}
+
+function plain(): Finding {
+  const fix = 'Start the frontend with --tls self-signed, or with --tls-cert and --tls-key.'
+  return note('tls', 'not used: what is sent to it can be read on the way', fix)
 }
 
 function endOfCertificate(host: string, port: number): Promise<number | undefined> {
