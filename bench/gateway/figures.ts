@@ -3,7 +3,6 @@ import { RATE_PER_S, STREAMS, type Delays } from './delays.ts'
 import type { Growth } from './memory.ts'
 import { EVENTS_PER_STREAM, type Measured } from './messages.ts'
 import type { Picks } from './picks.ts'
-import { quantile } from './quantile.ts'
 import type { Case, Results } from './throughput.ts'
 
 /** All that one run has found. */
@@ -23,10 +22,7 @@ export interface Figures {
 type Field = 'perSecond' | 'p50Ms' | 'p99Ms' | 'cpuUs'
 
 export function median(rounds: readonly Measured[] | undefined, of: Field): number {
-  return quantile(
-    (rounds ?? []).map((round) => round[of] ?? Number.NaN),
-    0.5,
-  )
+  return middle((rounds ?? []).map((round) => round[of] ?? Number.NaN))
 }
 
 export function caseOf({ cases }: Figures, kind: Case['kind'], connections: number): Results {
@@ -37,7 +33,14 @@ export function caseOf({ cases }: Figures, kind: Case['kind'], connections: numb
 export function ratio(results: Results, name: Name, other: Name): number {
   const others = results.get(other) ?? []
   const ratios = (results.get(name) ?? []).map(({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN))
-  return quantile(ratios, 0.5)
+  return middle(ratios)
+}
+
+/** Of an even number the mean of the two in the middle, so that few rounds flatter nobody. */
+function middle(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = sorted.length / 2
+  return ((sorted[Math.ceil(half) - 1] ?? Number.NaN) + (sorted[Math.floor(half)] ?? Number.NaN)) / 2
 }
 
 export interface Table {
