@@ -24,6 +24,7 @@ const ALONE = [
   'load.md',
   'moving-in.md',
   'api.md',
+  'metrics.md',
   'trouble.md',
 ]
 /** With two, from the first on. */
@@ -33,6 +34,7 @@ const READ_ONLY = [
   'README.md',
   'docs/guide/scale.md',
   'docs/guide/security.md',
+  'docs/guide/traces.md',
   'ops/README.md',
   'models/skipper/README.md',
 ]

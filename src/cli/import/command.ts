@@ -5,7 +5,7 @@ const yes: Flag = { help: 'With --apply: do not ask first' }
 
 export const importCommand: Command = {
   name: 'import',
-  summary: 'Take over models, rules and nodes from LocalAI, llama-swap or Ollama',
+  summary: 'Take over models and rules from LocalAI, llama-swap or Ollama',
   about:
     'Prints a document for flotilla plan and flotilla apply, and beside it, on stderr, what has no place here. Nothing\n' +
     'is changed, here or there, unless --apply is given.',
