@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { atGateway, begunOn, type Fault } from '../fault.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import type { Member } from '../harness/member.ts'
@@ -65,8 +66,15 @@ async function killFor(member: Member): Promise<{ heal: () => Promise<void> }> {
   return { heal: async () => member.start() }
 }
 
+/** Of the model with the most replicas: several faults at once must not take all that there are of one. */
 export function anEngine(cluster: Cluster, worker: Member): number {
-  const [pid] = cluster.enginesOf(worker)
+  const pids = cluster.enginesOf(worker)
+  const pid = pids.find((one) => modelOf(one) === 'four') ?? pids[0]
   if (pid === undefined) throw new Error(`${worker.name} has no engine.`)
   return pid
+}
+
+function modelOf(pid: number): string | undefined {
+  const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  return args[args.indexOf('--model') + 1]
 }
