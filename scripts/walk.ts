@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { freePort } from '../src/testing/free-port.ts'
 import { Machine } from '../test/docs/machine.ts'
@@ -24,7 +24,9 @@ chmodSync(join(bin, 'scp'), 0o755)
 const address = `127.0.0.1:${await freePort()}`
 // Without the programs of this copy: a newcomer has none of them.
 const others = (process.env['PATH'] ?? '').split(delimiter).filter((path) => !path.startsWith(root))
-const env = { PATH: [bin, ...others].join(delimiter) }
+// How this machine reaches the registry: its homes are new, and what is said there is not in them.
+const npmrc = process.env['NPM_CONFIG_USERCONFIG'] ?? join(homedir(), '.npmrc')
+const env = { PATH: [bin, ...others].join(delimiter), NPM_CONFIG_USERCONFIG: npmrc }
 const [first, second] = ['first', 'second'].map(
   (name) => new Machine({ name, folder: clone, home: join(folder, name), address, env }),
 ) as [Machine, Machine]
