@@ -93,6 +93,8 @@ export class Machine {
     process.kill(-child.pid!, 'SIGINT')
     const cut = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), RUN_WITHIN_MS)
     await ended
+    // npm may end before what it has started.
+    await until(() => !isGroupAlive(child.pid!))
     clearTimeout(cut)
   }
 
@@ -125,5 +127,13 @@ export class Machine {
   /** The machine whose fingerprint it is told. */
   knows(other: Machine): void {
     this.#knownBy = join(other.data, 'endpoint.json')
+  }
+}
+
+function isGroupAlive(leader: number): boolean {
+  try {
+    return process.kill(-leader, 0)
+  } catch {
+    return false
   }
 }
