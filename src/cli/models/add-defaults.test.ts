@@ -72,7 +72,7 @@ describe('what nobody says of a new model', () => {
     const { code, saved, stdout } = await add(['--source', 'file:/models/a.gguf'], away)
     expect([code, saved]).toMatchObject([0, { engine: 'llama', options: {} }])
     expect(stdout.replaceAll('\n', ' ')).toContain(
-      'Its files cannot be looked into now, so the engine chooses the context: No node that could run it is online.',
+      'Its files cannot be looked into now, so the engine chooses the context: No node that could run it is online. Try again.',
     )
     const unsaid = await add(['--source', 'hf:o/r'], away)
     expect([unsaid.code, unsaid.saved]).toEqual([2, undefined])

@@ -34,11 +34,12 @@ export async function chooseDefaults(client: Client, said: Said): Promise<Chosen
   if (isSaid || source === null || !GGUF_ENGINES.includes(engine)) return { engine, options, lines }
   const found = await ask()
   if ('error' in found) {
-    const why = plain(firstSentence(found.error.message))
+    // All of it: how to put it right comes last.
+    const why = plain(found.error.message)
     return {
       engine,
       options,
-      lines: [...lines, `Its files cannot be looked into now, so the engine chooses the context: ${why}.`],
+      lines: [...lines, `Its files cannot be looked into now, so the engine chooses the context: ${why}`],
     }
   }
   const trained = found.header?.context ?? 0
