@@ -1,6 +1,7 @@
 import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Device, Hardware } from '../api/hardware.ts'
 import type { StoredReplica } from '../store/replicas.ts'
+import type { Step } from '../core/reconcile/plan.ts'
 import type { Claim, Model, ModelHeader, Node, NodeEngine, Replica, Rule, World } from '../core/types.ts'
 
 /** Things with defaults, so that a test mentions only what matters to it. */
@@ -102,6 +103,12 @@ export function aStoredReplica(fields: Partial<StoredReplica> = {}): StoredRepli
 
 export function aClaim(fields: Partial<Claim> = {}): Claim {
   return { devices: [], ram: 0, disk: 0, source: 'explicit', alone: false, ...fields }
+}
+
+/** The step of a plan that starts the first replica. */
+export function aReserve(): Extract<Step, { kind: 'reserve' }> {
+  const where = { modelName: 'm', nodeId: 'n1', replicaIndex: 0 }
+  return { kind: 'reserve', ...where, generation: 1, revision: 'r1', failures: 0, claim: aClaim() }
 }
 
 /** A small model of the plainest kind: four layers that all look back to the beginning. */

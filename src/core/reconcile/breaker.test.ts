@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aClaim, aRule } from '../../testing/builders.ts'
+import { aReserve, aRule } from '../../testing/builders.ts'
 import type { Rule } from '../types.ts'
 import { moveBreakers } from './breaker.ts'
 import type { Plan } from './plan.ts'
@@ -14,18 +14,8 @@ const unmet = (fields: Partial<Unmet> = {}): Passed => ({
 })
 const met: Passed = { steps: [], unmet: [], untried: [] }
 const untried: Passed = { steps: [], unmet: [], untried: ['m'] }
-const step: Plan['steps'][number] = {
-  kind: 'reserve',
-  modelName: 'm',
-  nodeId: 'n1',
-  replicaIndex: 0,
-  generation: 1,
-  revision: 'r1',
-  failures: 0,
-  claim: aClaim(),
-}
 /** There was room for one of those that are missing. */
-const partly: Passed = { ...unmet(), steps: [step] }
+const partly: Passed = { ...unmet(), steps: [aReserve()] }
 
 /** Passes one after the other, each so many milliseconds after the last; what was told, and the rule at the end. */
 function passes(plans: Passed[], everyMs = 3000, from: Partial<Rule> = {}) {
@@ -91,7 +81,7 @@ test('it is never open after a pass that placed something, and what was told is 
   expect(passes([...open, partly, met]).told).toEqual(['unsatisfiable', 'satisfiable'])
   expect(passes([unmet(), unmet(), partly]).rule).toMatchObject({ unsatisfiableUntilMs: null, unsatisfiableTicks: 2 })
   expect(passes([partly, unmet(), unmet()]).told).toEqual(['unsatisfiable'])
-  expect(passes([...open, { ...untried, steps: [step] }]).rule.unsatisfiableUntilMs).toBeNull()
+  expect(passes([...open, { ...untried, steps: [aReserve()] }]).rule.unsatisfiableUntilMs).toBeNull()
 })
 
 test('a pass that did not look for room counts neither way', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aReplica, aReserve, aRule, aWorld } from '../../testing/builders.ts'
 import type { World } from '../types.ts'
 import { checkPlan } from './check-plan.ts'
 import type { Plan, Step } from './plan.ts'
@@ -10,16 +10,7 @@ const problemsOf = (world: World, ...steps: Step[]): string[] => {
 }
 
 describe('a start is refused with the reason', () => {
-  const step = {
-    kind: 'reserve',
-    modelName: 'm',
-    nodeId: 'n1',
-    replicaIndex: 0,
-    generation: 1,
-    revision: 'r1',
-    failures: 0,
-    claim: aClaim(),
-  } as const
+  const step = aReserve()
 
   test('when the node is offline, has no such engine or not the labels', () => {
     const offline = aWorld({ nodes: [aNode({ id: 'n1', liveness: 'offline' })] })
