@@ -11,7 +11,8 @@ const SOON_MS = 14 * 86_400_000
 export async function lookAtCertificate({ url }: Pick<Cluster, 'url'>): Promise<Finding[]> {
   const { protocol, hostname, port } = new URL(url)
   const host = hostname.replaceAll(/[[\]]/g, '')
-  if (protocol === 'http:') return [isLoopback(host) ? ok('tls', 'not needed: nothing leaves this machine') : plain()]
+  if (protocol === 'http:')
+    return [isLoopback(host) ? ok('tls', 'not needed: nothing leaves this machine') : unencrypted()]
   const endsMs = await endOfCertificate(host, Number(port || 443))
   if (endsMs === undefined) return [broken('tls', 'no certificate can be read', 'Look at --tls-cert and --tls-key.')]
   const leftMs = endsMs - Date.now()
@@ -21,7 +22,7 @@ export async function lookAtCertificate({ url }: Pick<Cluster, 'url'>): Promise<
   return [leftMs < SOON_MS ? note('tls', text, fix) : ok('tls', text)]
 }
 
-function plain(): Finding {
+function unencrypted(): Finding {
   const fix = 'Start the frontend with --tls self-signed, or with --tls-cert and --tls-key.'
   return note('tls', 'not used: what is sent to it can be read on the way', fix)
 }
