@@ -29,6 +29,8 @@ export interface Settings {
   pace: Pace
   /** How often a worker looks at its connection: less often than the real one, since most looks see nothing. */
   checkMs: number
+  /** How often it asks whether it is still wanted, though all is well. */
+  refreshMs: number
   /** The same of a gateway and its table. */
   gateway: { checkMs?: number; staleAfterMs?: number }
   /** How often a worker measures its machine when nothing is new. */
@@ -84,6 +86,8 @@ export class Cluster {
   readonly gatewayNames = ['g1', 'g2'] as const
   readonly frontendsUp = new Map<string, FrontendProcess>()
   readonly gatewaysUp = new Map<string, GatewayProcess>()
+  /** Engines that have answered a request lately, and where they run; who looks takes out those that have none. */
+  readonly busyEngines = new Map<SimEngine, Machine>()
   readonly joinToken = 'simulated-join-token'
   readonly watchers: Watchers = {
     onOutOfMemory: nothing,
@@ -107,6 +111,7 @@ export class Cluster {
       heartbeatPeriodMs,
       pace: pace.control,
       checkMs: pace.checkMs,
+      refreshMs: pace.refreshMs,
       gateway: pace.gateway,
       measureMs: pace.measurePerHeartbeat * heartbeatPeriodMs,
       meanRequestMs: pace.meanRequestMs,

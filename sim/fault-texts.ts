@@ -4,7 +4,8 @@ import type { FaultName } from './faults/kinds.ts'
 export const faultTexts = {
   'crash-engine': 'an engine process dies',
   'freeze-engine': 'an engine hangs: it takes connections and answers nothing',
-  'kill-machine': 'a machine dies with all that runs on it, and boots up to four minutes later',
+  'kill-machine':
+    'a machine dies with all that runs on it, and boots up to four minutes later, or eight in the largest runs',
   'restart-machine': 'a machine is back before anybody has missed it, without what ran on it',
   'kill-worker': 'kill -9 of a worker alone: its engines run on, and the next worker takes them over',
   'end-worker': 'SIGTERM of a worker: it drains, says goodbye and is started again',

@@ -1,7 +1,7 @@
 import type { Pace } from '../src/control/start-control.ts'
 import type { Settings } from './cluster.ts'
 
-interface PaceOfAll extends Pick<Settings, 'gateway' | 'checkMs' | 'meanRequestMs'> {
+interface PaceOfAll extends Pick<Settings, 'gateway' | 'checkMs' | 'refreshMs' | 'meanRequestMs'> {
   heartbeats: readonly number[]
   offlineAfterMs: number
   control: Pace
@@ -22,6 +22,7 @@ const PACES = {
     control: { turnPeriodMs: 3000, leaseTtlMs: 10_000 },
     gateway: {},
     checkMs: 5000,
+    refreshMs: 300_000,
     measurePerHeartbeat: 2,
     meanRequestMs: 5000,
   },
@@ -31,18 +32,26 @@ const PACES = {
     control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 },
     gateway: {},
     checkMs: 20_000,
+    refreshMs: 300_000,
     measurePerHeartbeat: 2,
     meanRequestMs: 10_000,
   },
-  // A day of fifty machines. Machines that die are back within four minutes: silence must be judged before that.
+  // A day of fifty machines.
   slowest: {
-    heartbeats: [60_000, 90_000],
-    offlineAfterMs: 200_000,
-    control: { turnPeriodMs: 20_000, leaseTtlMs: 65_000, deafAfterMs: 45_000, wholeEveryMs: 120_000 },
-    gateway: { checkMs: 5000, staleAfterMs: 45_000 },
-    checkMs: 60_000,
+    heartbeats: [120_000, 180_000],
+    offlineAfterMs: 400_000,
+    control: {
+      turnPeriodMs: 30_000,
+      leaseTtlMs: 65_000,
+      deafAfterMs: 45_000,
+      wholeEveryMs: 600_000,
+      quietWaitMs: 30_000,
+    },
+    gateway: { checkMs: 15_000, staleAfterMs: 45_000 },
+    checkMs: 120_000,
+    refreshMs: 600_000,
     measurePerHeartbeat: 4,
-    meanRequestMs: 10_000,
+    meanRequestMs: 15_000,
   },
 } satisfies Record<string, PaceOfAll>
 const MOST_QUICK_NODE_HOURS = 100

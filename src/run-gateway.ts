@@ -32,6 +32,7 @@ import { AppError } from './platform/errors.ts'
 import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Lifetime } from './platform/lifetime.ts'
+import type { Shortcut } from './platform/wire/shortcut.ts'
 import type { Logger } from './platform/log.ts'
 import type { FamilySource, Metrics } from './platform/metrics.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
@@ -86,6 +87,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const early = earlyRoom(clock)
   let handler: Handler = frontDoor({ early, checks: { start: () => 'starting' } })
   let infer: ExchangeHandler = early.handler
+  let shortcut: Shortcut | undefined
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const tls = openListenerTls(config, log, life)
@@ -97,7 +99,11 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     purpose: 'the API',
     flag: '--listen',
     handler: (request, response) => handler(request, response),
-    wire: { prefix: INFERENCE_PREFIX, handler: (request, response) => infer(request, response) },
+    wire: {
+      prefix: INFERENCE_PREFIX,
+      handler: (request, response) => infer(request, response),
+      shortcut: () => shortcut,
+    },
     onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
@@ -126,7 +132,10 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const metricsOfAll = slot && siblingFigures(slot.number, metrics)
   const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics, metricsOfAll }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
-  gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
+  gateway.onTable(() => {
+    early.open((infer = inferenceDoor(inference)))
+    shortcut = gateway.handler.shortcut(guard)
+  })
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
 

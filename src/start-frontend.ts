@@ -30,6 +30,7 @@ import type { Check } from './platform/health.ts'
 import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
+import type { Shortcut } from './platform/wire/shortcut.ts'
 import type { Logger } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
@@ -89,6 +90,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const early = earlyRoom(clock)
   let handler: Handler = frontDoor({ early, checks: { start: () => 'starting' } })
   let infer: ExchangeHandler = early.handler
+  let shortcut: Shortcut | undefined
   let onUpgrade: UpgradeHandler = refuseEarly
   const limits = gatewayLimits(config)
   const tls = openListenerTls({ ...config, data: folder.path }, log, life)
@@ -99,7 +101,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     purpose: 'the API',
     flag: '--listen',
     handler: (request, response) => handler(request, response),
-    wire: { prefix: INFERENCE_PREFIX, handler: (request, response) => infer(request, response) },
+    wire: {
+      prefix: INFERENCE_PREFIX,
+      handler: (request, response) => infer(request, response),
+      shortcut: () => shortcut,
+    },
     onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
@@ -235,7 +241,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const admin = refuseOutOfReach(messageBus, api)
   const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics: gateway.metrics }
   handler = frontDoor({ inference, early, admin, checks, notes })
-  gateway.onTable(() => early.open((infer = inferenceDoor(inference))))
+  gateway.onTable(() => {
+    early.open((infer = inferenceDoor(inference)))
+    shortcut = gateway.handler.shortcut(guard)
+  })
   onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
   life.own('event streams', () => events.dispose())

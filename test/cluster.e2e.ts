@@ -211,6 +211,21 @@ test('of two frontends either may go: the other leads, and the worker that joine
   expect(enginesOf(worker.data)).toContain(engines[0])
 })
 
+test('the only engine of a model dies with requests that it has not begun to answer: the next one answers them', async () => {
+  const cluster = await Cluster.start('--auto-approve')
+  const [worker] = await cluster.members('a')
+  await cluster.model('m', 1, { ttft_ms: 3000, tokens_per_s: 0, parallel: 2 })
+  const engines = enginesOf(worker!.data)
+  const body = JSON.stringify({ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] })
+  const plain = fetch(`${cluster.frontend.url}/v1/chat/completions`, { method: 'POST', body })
+  const streamed = cluster.answers('m')
+  await until(async () => (await cluster.ready('m')).some(({ in_flight: inFlight }) => inFlight === 2))
+  process.kill(-engines[0]!, 'SIGKILL')
+  expect(await (await plain).json()).toMatchObject({ choices: [{ finish_reason: 'length' }] })
+  expect(await streamed).toBe(true)
+  expect(enginesOf(worker!.data)).not.toContain(engines[0])
+})
+
 test('a worker may start before its frontend: it says so and joins when there is one', async () => {
   const port = await freePort()
   const tokenFile = join(tempFolder(), 'join.token')

@@ -8,6 +8,7 @@ const children: ChildProcess[] = []
 const CORES = availableParallelism()
 /** Proxies have the last core to themselves, one at a time; all else shares the others. */
 export const isPinned = CORES > 1 && isInstalled('taskset')
+export const PROXY_CORE = String(CORES - 1)
 
 /** What is started from here on keeps off the proxies' core, unless it is one. */
 export function leaveProxyCore(): void {
@@ -23,15 +24,12 @@ export interface Child {
 }
 
 /** One of the files here as a process. */
-export async function startFile(
-  file: string,
-  args: string[],
-  { isProxy = false, isAnywhere = false } = {},
-): Promise<Child> {
+export async function startFile(file: string, args: string[], cores?: string): Promise<Child> {
   const path = fileURLToPath(new URL(file, import.meta.url))
-  // The second as the processes of a gateway have it, the third so that memory can be measured without garbage.
-  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8', '--expose-gc']
-  const child = launch(process.execPath, [...flags, path, ...args], { isProxy, isAnywhere, hasChannel: true })
+  // As the processes of a gateway have it, and so that memory can be measured without garbage.
+  const speed = ['--max-semi-space-size=16', '--no-parallel-scavenge']
+  const flags = ['--disable-warning=ExperimentalWarning', ...speed, '--expose-gc']
+  const child = launch(process.execPath, [...flags, path, ...args], { cores, hasChannel: true })
   let heard = Promise.withResolvers<unknown>()
   child.on('message', (message) => heard.resolve(message))
   child.on('exit', (code) => heard.reject(new Error(`${file} ended with ${code} in the middle of the bench`)))
@@ -45,9 +43,8 @@ export async function startFile(
 }
 
 interface LaunchOptions {
-  isProxy: boolean
-  /** It may use all cores. */
-  isAnywhere?: boolean
+  /** Those that it may use, as taskset writes them; without, those that this process may use. */
+  cores: string | undefined
   hasChannel?: boolean
   env?: Readonly<Record<string, string>>
   /** What it complains about is not shown. */
@@ -57,16 +54,19 @@ interface LaunchOptions {
 export function launch(
   program: string,
   args: string[],
-  { isProxy, isAnywhere, hasChannel, env, isQuiet }: LaunchOptions,
+  { cores, hasChannel, env, isQuiet }: LaunchOptions,
 ): ChildProcess {
-  const cores = isAnywhere ? `0-${CORES - 1}` : String(CORES - 1)
-  const [first, ...rest] =
-    (isProxy || isAnywhere) && isPinned ? ['taskset', '-c', cores, program, ...args] : [program, ...args]
+  const [first, ...rest] = onCores(cores, program, args)
   const stdio: StdioOptions = ['ignore', hasChannel ? 'inherit' : 'ignore', isQuiet ? 'ignore' : 'inherit']
   if (hasChannel) stdio.push('ipc')
   const child = spawn(first, rest, { stdio, env: { ...process.env, ...env } })
   children.push(child)
   return child
+}
+
+/** The command that runs a program there and nowhere else, where that can be had. */
+export function onCores(cores: string | undefined, program: string, args: readonly string[]): [string, ...string[]] {
+  return cores !== undefined && isPinned ? ['taskset', '-c', cores, program, ...args] : [program, ...args]
 }
 
 export function endChildren(): void {

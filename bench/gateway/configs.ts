@@ -49,6 +49,8 @@ export function haproxyConfig(port: number, upstreams: readonly number[]): strin
 global
   nbthread 1
   maxconn 8000
+  tune.pool-low-fd-ratio 90
+  tune.pool-high-fd-ratio 95
 defaults
   mode http
   maxconn 8000

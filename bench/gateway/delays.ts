@@ -12,11 +12,14 @@ const AT_RATE: readonly Name[] = [
   'haproxy',
   'flotilla',
   'two hops',
+  'two hops, one core',
   'undici',
   'database, 1 statement',
   'portkey',
 ]
 const STREAMED: readonly Name[] = ['direct', 'nginx', 'haproxy', 'flotilla', 'two hops']
+/** What a crowd meets that comes in one moment is another question, and answered for fewer. */
+const STREAMED_AT_ONCE: readonly Name[] = ['direct', 'nginx', 'flotilla']
 const DURATION_MS = 2500
 
 export interface Delays {
@@ -24,21 +27,36 @@ export interface Delays {
   atRate: Map<Name, Measured[]>
   /** Of the first byte of streams at the pace of an engine. The processor time is that for a chunk. */
   firstByte: Map<Name, Measured[]>
+  /** The same for streams that all begin in one moment. */
+  firstByteAtOnce: Map<Name, Measured[]>
 }
 
-/** How much later an answer comes through a proxy that is not busy. */
+/**
+ * How much later an answer comes through a proxy that is not busy. The first round does not count: code that was compiled
+ * for thousands of requests a second is compiled anew when there are few.
+ */
 export async function measureDelays(load: Child, sides: Sides, rounds: number): Promise<Delays> {
-  const delays: Delays = { atRate: new Map(), firstByte: new Map() }
-  for (let round = 0; round < rounds; round += 1) {
-    for (const name of inTurn(AT_RATE, round)) {
-      const side = sides.json.get(name)
-      const work = { do: 'rate', perSecond: RATE_PER_S, durationMs: DURATION_MS } as const
-      if (side) note(delays.atRate, name, await withCpu(load, side, work, 1))
-    }
-    for (const name of inTurn(STREAMED, round)) {
-      const side = sides.stream.get(name)
-      const work = { do: 'first byte', streams: STREAMS, durationMs: DURATION_MS } as const
-      if (side) note(delays.firstByte, name, await withCpu(load, side, work, PACED_EVENTS + 1))
+  const delays: Delays = { atRate: new Map(), firstByte: new Map(), firstByteAtOnce: new Map() }
+  const rate = { do: 'rate', perSecond: RATE_PER_S, durationMs: DURATION_MS } as const
+  const spread = { do: 'first byte', streams: STREAMS, durationMs: DURATION_MS, isAtOnce: false } as const
+  const parts = [
+    { names: AT_RATE, of: sides.json, work: rate, pieces: 1, results: delays.atRate },
+    { names: STREAMED, of: sides.stream, work: spread, pieces: PACED_EVENTS + 1, results: delays.firstByte },
+    {
+      names: STREAMED_AT_ONCE,
+      of: sides.stream,
+      work: { ...spread, isAtOnce: true },
+      pieces: PACED_EVENTS + 1,
+      results: delays.firstByteAtOnce,
+    },
+  ]
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { names, of, work, pieces, results } of parts) {
+      for (const name of inTurn(names, round)) {
+        const side = of.get(name)
+        const measured = side && (await withCpu(load, side, work, pieces))
+        if (measured && round > 0) results.set(name, [...(results.get(name) ?? []), measured])
+      }
     }
   }
   return delays
@@ -46,10 +64,6 @@ export async function measureDelays(load: Child, sides: Sides, rounds: number): 
 
 function inTurn(names: readonly Name[], round: number): readonly Name[] {
   return round % 2 === 0 ? names : names.toReversed()
-}
-
-function note(results: Map<Name, Measured[]>, name: Name, measured: Measured): void {
-  results.set(name, [...(results.get(name) ?? []), measured])
 }
 
 type Timed = Omit<Work & { do: 'rate' | 'first byte' }, 'target'>

@@ -3,6 +3,7 @@ import { RATE_PER_S, STREAMS, type Delays } from './delays.ts'
 import type { Growth } from './memory.ts'
 import { EVENTS_PER_STREAM, type Measured } from './messages.ts'
 import type { Picks } from './picks.ts'
+import type { Processes } from './processes.ts'
 import type { Case, Results } from './throughput.ts'
 
 /** All that one run has found. */
@@ -11,7 +12,7 @@ export interface Figures {
   delays: Delays
   /** Bytes of an idle stream. */
   memory: ReadonlyMap<Name, number>
-  processes: { one: Measured[]; two: Measured[] }
+  processes: Processes
   picks: Picks[]
   /** Of one core, for hearing of nine other gateways that have 100 requests each at 1,000 replicas. */
   sharing: number
@@ -31,9 +32,11 @@ export function caseOf({ cases }: Figures, kind: Case['kind'], connections: numb
 
 /** How one stands to another, by requests/s of each round: two that followed each other had the same machine. */
 export function ratio(results: Results, name: Name, other: Name): number {
-  const others = results.get(other) ?? []
-  const ratios = (results.get(name) ?? []).map(({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN))
-  return middle(ratios)
+  return ratioOf(results.get(name), results.get(other))
+}
+
+export function ratioOf(rounds: readonly Measured[] = [], others: readonly Measured[] = []): number {
+  return middle(rounds.map(({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN)))
 }
 
 /** Of an even number the mean of the two in the middle, so that few rounds flatter nobody. */
@@ -59,6 +62,11 @@ export function tablesOf(figures: Figures): Table[] {
       delays.firstByte,
       'CPU µs a chunk',
     ),
+    delayTable(
+      `${STREAMS} streams that all begin in one moment: delay of the first byte in µs`,
+      delays.firstByteAtOnce,
+      'CPU µs a chunk',
+    ),
     {
       title: 'Memory of an idle stream',
       head: ['', 'KiB', '× nginx'],
@@ -69,7 +77,7 @@ export function tablesOf(figures: Figures): Table[] {
       ]),
     },
     {
-      title: 'Processes of one gateway, JSON, 128 connections, all cores',
+      title: 'Processes of one gateway, on as many cores, with as many clients and upstreams on the same cores',
       head: ['', 'requests/s', 'CPU µs'],
       rows: (['one', 'two'] as const).map((count) => [
         count,

@@ -25,6 +25,7 @@ fill(
 const api = inferenceApi({ table, clock, log })
 if (isCounted) count()
 const tls = certificate && fixedTls(readPair(certificate))
+const shortcut = api.shortcut({ keys: table, clock })
 const handler: ExchangeHandler = (request, response) =>
   api(request, response, allowInference(request, { keys: table, clock }))
 const server = await startHttpServer({
@@ -33,7 +34,7 @@ const server = await startHttpServer({
   purpose: 'the bench',
   flag: '--none',
   handler,
-  wire: { prefix: '/v1/', handler },
+  wire: { prefix: '/v1/', handler, shortcut: () => shortcut },
   tls: tls && { upgrade: () => tls.upgrade },
   log,
 })

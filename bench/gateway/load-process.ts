@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './quantile.ts'
 import {
   JSON_TAIL,
+  PACE_MS,
+  PACED_EVENTS,
   PATH,
   requestBody,
   STREAM_TAIL,
@@ -28,7 +31,7 @@ async function run(work: Work): Promise<Measured | object> {
     case 'measure':
       return measure(work.target, work.kind, work.connections, work.durationMs)
     case 'first byte':
-      return measure(work.target, 'paced', work.streams, work.durationMs)
+      return measure(work.target, 'paced', work.streams, work.durationMs, work.isAtOnce ? 0 : STREAM_MS)
     case 'rate':
       return askAtRate(work)
     case 'hold':
@@ -44,15 +47,27 @@ async function run(work: Work): Promise<Measured | object> {
   }
 }
 
-/** One request after another on each connection. Of paced streams the first byte is timed, of others the last. */
-async function measure(target: Target, kind: Kind, connections: number, durationMs: number): Promise<Measured> {
+const STREAM_MS = PACED_EVENTS * PACE_MS
+
+/**
+ * One request after another on each connection, the first ones spread over a time. Of paced streams the first byte is
+ * timed, of others the last.
+ */
+async function measure(
+  target: Target,
+  kind: Kind,
+  connections: number,
+  durationMs: number,
+  spreadMs = 0,
+): Promise<Measured> {
   const request = requestText(target, kind)
   const tail = Buffer.from(kind === 'json' ? JSON_TAIL : STREAM_TAIL)
   const latenciesMs: number[] = []
   let failed = 0
   const startMs = performance.now()
-  const lane = async (): Promise<void> => {
+  const lane = async (_: unknown, i: number): Promise<void> => {
     const socket = await open(target)
+    await sleep((i * spreadMs) / connections)
     while (performance.now() - startMs < durationMs && !socket.destroyed) {
       const sentMs = performance.now()
       const { isOk, firstMs } = await ask(socket, request, tail)
@@ -85,13 +100,12 @@ async function askAtRate({ target, perSecond, durationMs }: Work & { do: 'rate' 
     latenciesMs.push(performance.now() - sentMs)
     free.push(socket)
   }
-  for (let sent = 0; performance.now() - startMs < durationMs; await new Promise((resolve) => setTimeout(resolve, 1))) {
+  for (let sent = 0; performance.now() - startMs < durationMs; await sleep(1)) {
     const due = ((performance.now() - startMs) * perSecond) / 1000
     for (; sent < due; sent += 1) asked.push(askOnce().catch(() => {}))
   }
   // One that drowns in requests is not waited for until it has swum through them all.
-  const late = new Promise((resolve) => setTimeout(resolve, LATEST_MS).unref())
-  await Promise.race([Promise.all(asked), late])
+  await Promise.race([Promise.all(asked), sleep(LATEST_MS, undefined, { ref: false })])
   const failed = asked.length - latenciesMs.length
   for (const socket of all) socket.destroy()
   return summaryOf(latenciesMs, performance.now() - startMs, failed)

@@ -51,8 +51,11 @@ export type Work =
   | { do: 'measure'; target: Target; kind: 'json' | 'stream'; connections: number; durationMs: number }
   /** So many requests a second, whatever becomes of them. */
   | { do: 'rate'; target: Target; perSecond: number; durationMs: number }
-  /** Streams side by side that come at the pace of an engine; how long their first byte takes. */
-  | { do: 'first byte'; target: Target; streams: number; durationMs: number }
+  /**
+   * Streams side by side that come at the pace of an engine; how long their first byte takes. Each lane begins a new one
+   * when its last has ended; the lanes begin in one moment, or spread over the time that a stream takes.
+   */
+  | { do: 'first byte'; target: Target; streams: number; durationMs: number; isAtOnce: boolean }
   /** Streams that have begun and then say nothing. They stay open until `release`. */
   | { do: 'hold'; target: Target; streams: number }
   /** So many of the oldest are ended and as many new ones begun. */

@@ -1,28 +1,50 @@
 import { freePort } from '../../src/testing/free-port.ts'
-import type { Measured } from './messages.ts'
-import { startFlotilla, type Side } from './sides.ts'
-import type { Measure } from './throughput.ts'
+import { cpuMs, startFile } from './child.ts'
+import type { Measured, Target } from './messages.ts'
+import { startFlotilla } from './sides.ts'
+import { measureWithWrk } from './wrk.ts'
 
-const AT_128 = { kind: 'json', connections: 128 } as const
-const WARM_UP_MS = 3000
-const ROUND_MS = 1000
+export interface Processes {
+  one: Measured[]
+  two: Measured[]
+}
 
-/** One process and two on one port, on all cores. The system spreads the connections, as with `--processes`. */
-export async function measureProcesses(
-  ports: readonly number[],
-  measure: Measure,
-  rounds: number,
-): Promise<{ one: Measured[]; two: Measured[] }> {
-  const one = await startFlotilla({ ports, sharedPort: await freePort() }, true)
-  const sharedPort = await freePort()
-  const first = await startFlotilla({ ports, sharedPort }, true)
-  const second = await startFlotilla({ ports, sharedPort }, true)
-  const two: Side = { ...first, otherPids: [second.pid] }
-  const found: { one: Measured[]; two: Measured[] } = { one: [], two: [] }
-  for (const side of [one, two]) await measure(side, AT_128, WARM_UP_MS)
+const CONNECTIONS = 64
+const WARM_UP_MS = 4000
+const ROUND_MS = 2000
+
+/**
+ * What a second core brings to a gateway: one process on one core, with its upstreams and its client on the same one, and
+ * two processes on two, with twice as many of all else. The system spreads the connections, as with `--processes`.
+ */
+export async function measureProcesses(folder: string, rounds: number): Promise<Processes> {
+  const [one, two] = [await startCrew(folder, 1), await startCrew(folder, 2)]
+  const found: Processes = { one: [], two: [] }
+  for (const crew of [one, two]) await crew(WARM_UP_MS)
   for (let round = 0; round < rounds; round += 1) {
-    found.one.push(await measure(one, AT_128, ROUND_MS))
-    found.two.push(await measure(two, AT_128, ROUND_MS))
+    found.one.push(await one(ROUND_MS))
+    found.two.push(await two(ROUND_MS))
   }
   return found
+}
+
+/** So many processes, upstreams and threads of the client on as many cores. Returns what measures them. */
+async function startCrew(folder: string, count: number): Promise<(durationMs: number) => Promise<Measured>> {
+  const cores = count === 1 ? '0' : `0-${count - 1}`
+  const sharedPort = await freePort()
+  const ports: number[] = []
+  for (let i = 0; i < count; i += 1) {
+    const upstream = await startFile('upstream-process.ts', [], cores)
+    ports.push(...(upstream.ready as { ports: number[] }).ports)
+  }
+  const pids: number[] = []
+  for (let i = 0; i < count; i += 1) pids.push((await startFlotilla({ ports, sharedPort }, cores)).pid)
+  const target: Target = { port: sharedPort, headers: {} }
+  return async (durationMs) => {
+    const before = cpuMs(pids)
+    const work = { do: 'measure', target, kind: 'json', connections: CONNECTIONS * count, durationMs } as const
+    const measured = await measureWithWrk(folder, work, { threads: count, cores })
+    const usedMs = (cpuMs(pids) ?? Number.NaN) - (before ?? Number.NaN)
+    return { ...measured, cpuUs: (usedMs * 1_000_000) / durationMs / measured.perSecond }
+  }
 }

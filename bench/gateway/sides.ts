@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../src/testing/free-port.ts'
-import { isInstalled, launch, startFile, type Child } from './child.ts'
+import { isInstalled, launch, PROXY_CORE, startFile, type Child } from './child.ts'
 import { haproxyConfig, nginxConfig } from './configs.ts'
 import { installed } from './installed.ts'
 import { JSON_TAIL, PATH, requestBody, type FlotillaOptions, type Target } from './messages.ts'
@@ -30,21 +30,24 @@ export function directTo({ ports }: Ground, upstream: Child): Side {
   return { target: { port: ports[0]!, headers: {} }, pid: upstream.pid }
 }
 
-export async function startNodeProxy(file: string, args: string[], isAnywhere = false): Promise<Side> {
-  const child = await startFile(file, args, { isProxy: true, isAnywhere })
+export async function startNodeProxy(file: string, args: string[], cores = PROXY_CORE): Promise<Side> {
+  const child = await startFile(file, args, cores)
   const { port } = child.ready as { port: number }
   return { target: { port, headers: {} }, pid: child.pid, settle: () => child.ask({}) }
 }
 
-export async function startFlotilla(options: FlotillaOptions, isAnywhere = false): Promise<Side> {
-  const side = await startNodeProxy('flotilla-process.ts', [JSON.stringify(options)], isAnywhere)
+export async function startFlotilla(options: FlotillaOptions, cores?: string): Promise<Side> {
+  const side = await startNodeProxy('flotilla-process.ts', [JSON.stringify(options)], cores)
   const headers: Record<string, string> = options.isCounted ? { authorization: `Bearer ${API_KEY}` } : {}
   return { ...side, target: { port: side.target.port, headers, isTls: options.certificate !== undefined } }
 }
 
-/** As it is deployed: the gateway sends to a worker's data port, which sends to the engines. Both share the proxies' core. */
-export async function startTwoHops(ports: readonly number[]): Promise<Side> {
-  const worker = await startFile('data-port-process.ts', ports.map(String), { isProxy: true })
+/**
+ * As it is deployed: the gateway sends to a worker's data port, which sends to the engines. A worker is where its engines
+ * are, so it shares the core of those; or both share the proxies' core.
+ */
+export async function startTwoHops(ports: readonly number[], isOneCore: boolean): Promise<Side> {
+  const worker = await startFile('data-port-process.ts', ports.map(String), isOneCore ? PROXY_CORE : undefined)
   const { port } = worker.ready as { port: number }
   return { ...(await startFlotilla({ ports: ports.map(() => port) })), otherPids: [worker.pid] }
 }
@@ -55,7 +58,7 @@ export async function startNginx({ ports, folder, certificate }: Ground): Promis
   const file = join(folder, 'nginx.conf')
   const [plain, tls] = [await freePort(), await freePort()]
   writeFileSync(file, nginxConfig({ plain, tls, certificate }, ports, folder))
-  const child = launch('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'nginx.log')], { isProxy: true })
+  const child = launch('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'nginx.log')], { cores: PROXY_CORE })
   nginxTls = { port: tls, headers: {}, isTls: true }
   return listening(plain, child)
 }
@@ -72,7 +75,7 @@ export async function startHaproxy({ ports, folder }: Ground): Promise<Side | st
   const file = join(folder, 'haproxy.cfg')
   const port = await freePort()
   writeFileSync(file, haproxyConfig(port, ports))
-  return listening(port, launch('haproxy', ['-db', '-q', '-f', file], { isProxy: true }))
+  return listening(port, launch('haproxy', ['-db', '-q', '-f', file], { cores: PROXY_CORE }))
 }
 
 export async function startUndici({ ports, folder }: Ground, isWanted: boolean): Promise<Side | string> {
@@ -86,7 +89,7 @@ export async function startPortkey({ ports, folder }: Ground, isWanted: boolean)
   const port = await freePort()
   const env = { NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' }
   const child = launch(process.execPath, [program.path, `--port=${port}`, '--headless'], {
-    isProxy: true,
+    cores: PROXY_CORE,
     env,
     isQuiet: true,
   })

@@ -21,12 +21,13 @@ const CASES: readonly Case[] = [
 const ONLY_AT_32: ReadonlySet<Name> = new Set(['nginx, TLS', 'flotilla, TLS'])
 const ONLY_JSON: ReadonlySet<Name> = new Set([
   'with keys and metrics',
+  'two hops, one core',
   'database, 1 statement',
   'database, 12 statements',
 ])
-const ROUND_MS = 1000
-/** Compilers need some ten thousand requests until they are done. */
-const WARM_UP_MS = { json: 3000, stream: 1500 }
+const ROUND_MS = 2000
+/** Compilers need some hundred thousand requests until they are done. */
+const WARM_UP_MS = { json: 5000, stream: 2000 }
 
 /**
  * Every case on every side that takes part in it, round after round, every other round backwards: whatever else the

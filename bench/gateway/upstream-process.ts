@@ -48,7 +48,7 @@ function answer(socket: Socket, request: string): void {
   if (!request.includes('"stream":true')) return void socket.write(JSON_ANSWER)
   socket.write(STREAM_HEAD)
   if (request.includes('"user":"hold"')) socket.write(EVENT_CHUNK)
-  else if (request.includes('"user":"paced"')) paced.add({ socket, left: PACED_EVENTS })
+  else if (request.includes('"user":"paced"')) pace(socket)
   else stream(socket, EVENTS_PER_STREAM)
 }
 
@@ -60,11 +60,12 @@ function stream(socket: Socket, left: number): void {
   else socket.once('drain', () => stream(socket, left - 1))
 }
 
-const paced = new Set<{ socket: Socket; left: number }>()
-setInterval(() => {
-  for (const one of paced) {
-    one.left -= 1
-    one.socket.write(one.left > 0 ? EVENT_CHUNK : STREAM_END)
-    if (one.left === 0) paced.delete(one)
-  }
-}, PACE_MS)
+/** Each at a pace of its own: streams that began at different moments say nothing at the same moment. */
+function pace(socket: Socket): void {
+  let left = PACED_EVENTS
+  const timer = setInterval(() => {
+    left -= 1
+    socket.write(left > 0 ? EVENT_CHUNK : STREAM_END)
+    if (left === 0 || socket.destroyed) clearInterval(timer)
+  }, PACE_MS)
+}

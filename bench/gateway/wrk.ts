@@ -2,19 +2,23 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { onCores } from './child.ts'
 import { PATH, requestBody, type Measured, type Work } from './messages.ts'
 
 /** One measurement by wrk, which costs a fifth of what a client in JavaScript does: the core it shares is the upstream's. */
-export async function measureWithWrk(folder: string, work: Work & { do: 'measure' }): Promise<Measured> {
+export async function measureWithWrk(
+  folder: string,
+  work: Work & { do: 'measure' },
+  { threads = 1, cores }: { threads?: number; cores?: string } = {},
+): Promise<Measured> {
   const { target, kind, connections, durationMs } = work
   const script = join(folder, 'wrk.lua')
   writeFileSync(script, scriptOf({ 'content-type': 'application/json', ...target.headers }, requestBody(kind)))
   const seconds = Math.max(1, Math.round(durationMs / 1000))
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script]
-  const { stdout } = await promisify(execFile)('wrk', [
-    ...args,
-    `${target.isTls ? 'https' : 'http'}://127.0.0.1:${target.port}${PATH}`,
-  ])
+  const url = `${target.isTls ? 'https' : 'http'}://127.0.0.1:${target.port}${PATH}`
+  const args = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]
+  const [first, ...rest] = onCores(cores, 'wrk', args)
+  const { stdout } = await promisify(execFile)(first, rest)
   const result = /^result (.*)$/m.exec(stdout)?.[1]
   if (result === undefined) throw new Error(`wrk said nothing that is understood:\n${stdout}`)
   return JSON.parse(result) as Measured

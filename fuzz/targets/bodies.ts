@@ -6,7 +6,8 @@ import { AnswerScan } from '../../src/cli/bench/answer-scan.ts'
 import { checkProof, checkProtocol } from '../../src/control/registration.ts'
 import { jsonFields, withoutPause } from '../../src/core/lib/json-fields.ts'
 import { jsonMistakeAt } from '../../src/core/lib/json-mistake.ts'
-import { readRequest } from '../../src/gateway/read-request.ts'
+import { plainFields } from '../../src/core/lib/plain-fields.ts'
+import { readRequest, type ReadRequest } from '../../src/gateway/read-request.ts'
 import type { HttpRequest } from '../../src/platform/exchange.ts'
 import { parseJson } from '../../src/platform/http.ts'
 import { replaceModel } from '../../src/worker/data-port/replace-model.ts'
@@ -29,13 +30,13 @@ export const bodyTargets: readonly FuzzTarget[] = [
     name: 'inference-json',
     reads: 'the JSON of a request for a model',
     cases: spoiledJson(asked),
-    read: (bytes) => readInference(bytes, 'application/json'),
+    read: async (bytes) => checkPlain(bytes, await readInference(bytes, 'application/json')),
   },
   {
     name: 'inference-form',
     reads: 'the form of a request for a model, with files in it',
     cases: spoiled([form('model'), form('stream')], ['--b', '\r\n\r\n', 'name="', '; ', 'filename*=', '\\"']),
-    read: (bytes) => readInference(bytes, 'multipart/form-data; boundary=b'),
+    read: async (bytes) => void (await readInference(bytes, 'multipart/form-data; boundary=b')),
   },
   {
     name: 'json-scan',
@@ -114,13 +115,22 @@ export const bodyTargets: readonly FuzzTarget[] = [
   },
 ]
 
-async function readInference(body: Buffer, type: string): Promise<void> {
+async function readInference(body: Buffer, type: string): Promise<ReadRequest | undefined> {
   const headers: IncomingHttpHeaders = { 'content-type': type }
   const request = { method: 'POST', url: '/v1/x', headers, rawHeaders: [], whole: body } as unknown as HttpRequest
   const read = await mayRefuseLater(() => readRequest(request))
-  if (!read) return
+  if (!read) return undefined
   insist(read.model !== '' && read.model.length <= 1024, 'no name of a model')
   insist(read.body.equals(body), 'the body is another')
+  return read
+}
+
+/** What is seen at a glance is what is found by parsing. */
+function checkPlain(bytes: Buffer, read: ReadRequest | undefined): void {
+  const plain = plainFields(bytes, 0)
+  if (!plain) return
+  insist(plain.model === read?.model, 'another model, or one that is none')
+  insist(plain.user === read?.sessionKey && plain.isStream === read?.isStream, 'another user, or another stream')
 }
 
 function tryJson(bytes: Buffer): unknown {

@@ -1,7 +1,8 @@
-import { AnswerParser } from '../../src/platform/answer-parser.ts'
+import { AnswerParser, wholeAnswer } from '../../src/platform/answer-parser.ts'
 import { readEvents } from '../../src/platform/sse-reader.ts'
 import { ChunkReader } from '../../src/platform/wire/chunk-reader.ts'
-import { readHead } from '../../src/platform/wire/read-head.ts'
+import { readHead, type WireHead } from '../../src/platform/wire/read-head.ts'
+import { idIn, RepeatedHead } from '../../src/platform/wire/repeated-head.ts'
 import { plainRequests, sentBytes } from '../../src/testing/odd-requests.ts'
 import { readByWire } from '../../src/testing/read-by-wire.ts'
 import fc from 'fast-check'
@@ -9,7 +10,13 @@ import { inPieces } from '../pieces.ts'
 import { spoiled } from '../spoil.ts'
 import { insist, mayRefuse, mayRefuseLater, type FuzzTarget } from '../target.ts'
 
-const requests = Object.values(plainRequests).map((text) => Buffer.from(text, 'latin1'))
+/** As clients send them again and again; what came with each of these was learnt. */
+const repeatedRequests = [
+  'POST /v1/x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer gr\xf6n\r\nX-Request-Id: id-1 \r\nContent-Length:\t5\r\n\r\nhello',
+  'POST /v1/x HTTP/1.1\r\ncontent-length: 5\r\nx-api-key: k\r\nconnection: keep-alive\r\n\r\nhello',
+]
+const learnt = repeatedRequests.map((text) => RepeatedHead.of(text.slice(0, -'hello'.length))!)
+const requests = [...Object.values(plainRequests), ...repeatedRequests].map((text) => Buffer.from(text, 'latin1'))
 const words = [
   '\r\n',
   ': ',
@@ -48,6 +55,9 @@ export const httpTargets: readonly FuzzTarget[] = [
     cases: requestBytes,
     read(bytes) {
       const head = readHead(bytes, '/', 16_384)
+      for (const [i, repeated] of learnt.entries()) {
+        if (repeated.matches(bytes)) insist(isRepeated(repeated, repeatedRequests[i]!, bytes, head), 'known, but other')
+      }
       if (typeof head === 'string') return
       insist(head.end <= bytes.length, 'the head ends behind the bytes')
       insist(!/[\r\n\0]/.test(head.url + head.rawHeaders.join('')), 'a line break got into a header')
@@ -96,6 +106,12 @@ export const httpTargets: readonly FuzzTarget[] = [
         parser.close()
       }, isPlainError)
       insist(passed <= bytes.length, 'more came out than went in')
+      const whole = wholeAnswer(bytes)
+      if (!whole) return
+      insist(parser.hasEnded && passed === bytes.length - whole.bodyAt, 'it is whole, and read otherwise')
+      const repeated = RepeatedHead.of(bytes.toString('latin1', 0, whole.bodyAt))
+      insist(!repeated || repeated.matches(bytes), 'it does not match itself')
+      insist(!repeated || repeated.bodyAt + repeated.length === bytes.length, 'its length is another')
     },
   },
   {
@@ -111,6 +127,25 @@ export const httpTargets: readonly FuzzTarget[] = [
     },
   },
 ]
+
+/** Whether a head that is known again says what the one said that was learnt, but for its length and its name. */
+function isRepeated(repeated: RepeatedHead, text: string, bytes: Buffer, head: ReturnType<typeof readHead>): boolean {
+  // Longer than heads may be.
+  if (typeof head === 'string') return repeated.bodyAt > 16_384
+  const known = readHead(Buffer.from(text, 'latin1'), '/', 16_384) as WireHead
+  const saysSame = (name: string, i: number): boolean =>
+    i % 2 === 0 || VARYING.test(head.rawHeaders[i - 1]!) || name === known.rawHeaders[i]
+  return (
+    head.end === repeated.bodyAt &&
+    head.length === repeated.length &&
+    head.headers['x-request-id'] === idIn(bytes, repeated) &&
+    head.url === known.url &&
+    head.rawHeaders.length === known.rawHeaders.length &&
+    head.rawHeaders.every(saysSame)
+  )
+}
+
+const VARYING = /^(?:content-length|x-request-id)$/i
 
 async function* streamOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces

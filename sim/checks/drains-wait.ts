@@ -6,14 +6,15 @@ const DRAINED_MS = 25_000
 const LOOK_MS = 5000
 
 /** A replica that is to go lets its requests finish: its engine is told to end when none is left, or when their time is over. */
-export function drainsWait({ queue, machines }: Cluster): Check {
+export function drainsWait({ queue, busyEngines }: Cluster): Check {
   let drainingMs = new Map<string, number>()
   const look = (): void => {
     const before = drainingMs
     drainingMs = new Map()
-    for (const { engines, worker } of machines) {
-      for (const { spec, calls } of engines.values()) {
-        if (calls.size === 0 || worker?.supervisor?.find(spec.id)?.state !== 'draining') continue
+    for (const [engine, { worker }] of busyEngines) {
+      const { spec, calls } = engine
+      if (calls.size === 0) busyEngines.delete(engine)
+      else if (worker?.supervisor?.find(spec.id)?.state === 'draining') {
         drainingMs.set(spec.id, before.get(spec.id) ?? queue.nowMs)
       }
     }

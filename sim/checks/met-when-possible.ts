@@ -4,7 +4,9 @@ import { loadWorld } from '../../src/store/world.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Check } from './check.ts'
 
+/** To plan everything anew is what costs most in a long run: it is done less often where heartbeats are. */
 const EVERY_MS = 4 * 60_000
+const PER_HEARTBEAT = 4
 /** A pass that is woken, or the next that comes by itself, and the store in between. */
 const SLACK_MS = 2000
 
@@ -17,7 +19,8 @@ export function metWhenPossible(cluster: Cluster, report: (problem: string) => v
   const { store, queue, health, settings } = cluster
   const sql: Sql = { query: async (text, params = []) => store.read(text, params) as never }
   const placedMs = new Map<string, number>()
-  let nextMs = queue.nowMs + EVERY_MS
+  const everyMs = Math.max(EVERY_MS, PER_HEARTBEAT * settings.heartbeatPeriodMs)
+  let nextMs = queue.nowMs + everyMs
 
   const possible = async (): Promise<Set<string>> => {
     const world = await loadWorld(sql)
@@ -49,7 +52,7 @@ export function metWhenPossible(cluster: Cluster, report: (problem: string) => v
     },
     look() {
       if (queue.nowMs < nextMs) return undefined
-      nextMs = queue.nowMs + EVERY_MS
+      nextMs = queue.nowMs + everyMs
       if (isCalm(queue.nowMs - settings.pace.turnPeriodMs)) void begin()
       return undefined
     },

@@ -8,8 +8,8 @@ const MESSAGES_MS = 3000
 const COMMAND_TIMEOUT_MS = 5000
 const DRAIN_MS = 30_000
 const KILL_MS = 10_000
-/** A node that was removed and did not hear of it asks for its credentials so often. */
-const REFRESH_MS = 6 * 60_000
+/** A node that was removed and did not hear of it asks for its credentials so often, and takes a minute over it at most. */
+const ASKED_WITHIN_MS = 60_000
 
 interface Odd {
   what: string
@@ -25,8 +25,8 @@ interface Odd {
  */
 export function processesMatchRows(cluster: Cluster): Check {
   const { store, queue, health, settings, machines } = cluster
-  const { heartbeatPeriodMs, pace, liveness } = settings
-  const noticedMs = heartbeatPeriodMs + pace.turnPeriodMs + MESSAGES_MS
+  const { heartbeatPeriodMs, pace, liveness, refreshMs } = settings
+  const noticedMs = heartbeatPeriodMs + (pace.quietWaitMs ?? 0) + pace.turnPeriodMs + MESSAGES_MS
   const stoppedMs = noticedMs + COMMAND_TIMEOUT_MS + pace.turnPeriodMs + DRAIN_MS + KILL_MS
   const silentMs = liveness.offlineAfterMs + 2 * pace.turnPeriodMs + MESSAGES_MS
   let odd = new Map<string, Odd>()
@@ -48,7 +48,7 @@ export function processesMatchRows(cluster: Cluster): Check {
         const row = mirror.replicas.get(spec.id)
         if (row?.generation === spec.generation && !isEnding(row.state as ReplicaState)) continue
         const what = `a process of ${spec.id} (${spec.model_name}#${spec.replica_index}) that no row wants`
-        const withinMs = isMember || worker?.departure ? stoppedMs : stoppedMs + REFRESH_MS
+        const withinMs = isMember || worker?.departure ? stoppedMs : stoppedMs + refreshMs + ASKED_WITHIN_MS
         note(`process ${spec.id} ${isMember}`, what, machine, withinMs)
       }
     }

@@ -15,11 +15,13 @@ export function retriesWait({ store, queue }: Cluster): Check {
       const gone = moved.filter(({ before, after }) => !after && before.state === 'failed').map(({ before }) => before)
       let problem: string | undefined
       for (const { id, nodeId, modelName, index, revision } of inserted) {
-        // Only what is removed to be tried again comes back in the very same commit.
-        const before = gone.find(
+        // Only what is removed to be tried again comes back in the very same commit, in its own slot if that is free.
+        const here = gone.filter(
           (one) => one.nodeId === nodeId && one.modelName === modelName && one.revision === revision,
         )
+        const before = here.find((one) => one.index === index) ?? here[0]
         if (!before) continue
+        gone.splice(gone.indexOf(before), 1)
         const times = failures.get(before.id) ?? 1
         failures.set(id, times)
         const waitedMs = queue.nowMs - before.sinceMs

@@ -22,7 +22,7 @@ interface ModelRow {
  * along, could hold the model and had nothing else to do.
  */
 export function waitsHaveAReason(cluster: Cluster): Check {
-  const { store, queue, health, machines } = cluster
+  const { store, queue, health, machines, settings } = cluster
   const { mirror } = store
   /** When a row of the model was last on the node, or changed, by both. */
   const touchedMs = new Map<string, Map<string, number>>()
@@ -35,13 +35,15 @@ export function waitsHaveAReason(cluster: Cluster): Check {
     const ofNode = touchedMs.get(nodeId) ?? new Map<string, number>()
     touchedMs.set(nodeId, ofNode.set(modelName, queue.nowMs))
   }
+  /** What is lost on its way to control, or with it, is said again in the next heartbeat. */
+  const heardFromMs = (sinceMs: number): number => sinceMs - settings.heartbeatPeriodMs
   const isUpset = (modelName: string, sinceMs: number): boolean => {
     if ((upsetMs.get(modelName) ?? 0) >= sinceMs) return true
     // One that is on its way to a node in trouble takes its time, and no second one is loaded.
     const rows = [...mirror.replicas.values()].filter((row) => row.modelName === modelName)
     return rows.some(({ nodeId, state }) => {
       const machine = cluster.machineOfNode(nodeId)
-      return state === 'failed' || !machine || health.calmSinceMs(machine.name) >= sinceMs
+      return state === 'failed' || !machine || health.calmSinceMs(machine.name) >= heardFromMs(sinceMs)
     })
   }
   const isIdle = (machine: Machine, modelName: string, sinceMs: number): boolean => {
@@ -83,7 +85,7 @@ export function waitsHaveAReason(cluster: Cluster): Check {
       const waitedMs = queue.nowMs - sentMs
       if (end !== 'error' || response.statusCode !== 503 || waitedMs < LOAD_WAIT_MS) return undefined
       const calmMs = Math.max(health.controlCalmSinceMs(), health.calmSinceMs(gateway.process.name))
-      if (calmMs >= sentMs || isUpset(asked.model, sentMs)) return undefined
+      if (calmMs >= heardFromMs(sentMs) || isUpset(asked.model, sentMs)) return undefined
       const [model] = store.read<ModelRow>('select engine, options, memory, updated_at from models where name = $1', [
         asked.model,
       ])

@@ -3,6 +3,8 @@ import type { Scene } from './scene.ts'
 
 /** After a worker is back, what it says has been heard. */
 const HEARD_MS = 40_000
+const LONGEST_MS = 240_000
+const PAST_OFFLINE = 1.2
 
 export function crashEngine({ cluster, random }: Scene): string | undefined {
   const engine = random.oneOf(cluster.machines.flatMap(({ engines }) => [...engines.values()]))
@@ -24,7 +26,7 @@ export function freezeEngine(scene: Scene): string | undefined {
 }
 
 export function killMachine(scene: Scene): string | undefined {
-  return takeDown(scene, scene.random.between(1000, 240_000), 'dies')
+  return takeDown(scene, scene.random.between(1000, longestMs(scene)), 'dies')
 }
 
 /** Back so soon that nobody has noticed, and with nothing of what ran. */
@@ -62,7 +64,7 @@ export function freezeWorker(scene: Scene): string | undefined {
   const machine = random.oneOf(cluster.machines.filter(({ worker }) => worker?.process.isUp))
   if (!machine) return undefined
   const { process } = machine.worker!
-  const forMs = random.between(1000, 240_000)
+  const forMs = random.between(1000, longestMs(scene))
   process.freeze()
   away(scene, machine, forMs)
   scene.endAfter(forMs, () => process.thaw())
@@ -113,6 +115,11 @@ export function breakModel(scene: Scene): string | undefined {
     operator.changeModel(modelName)
   })
   return `nobody can run ${modelName} for ${forMs} ms`
+}
+
+/** Some of them are away for so long that their silence is judged. */
+function longestMs({ cluster }: Scene): number {
+  return Math.max(LONGEST_MS, PAST_OFFLINE * cluster.settings.liveness.offlineAfterMs)
 }
 
 function takeDown(scene: Scene, forMs: number, what: string): string | undefined {

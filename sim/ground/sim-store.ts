@@ -93,8 +93,7 @@ export class SimStore {
 
   run(text: string, params: readonly Value[]): Row[] {
     const { statement, order } = this.#prepare(text)
-    if (order.length === 0 && params.length === 0) return statement.all() as Row[]
-    return statement.all(...order.map((index) => params[index]!)) as Row[]
+    return statement.all(...(order ? order.map((index) => params[index]!) : params)) as Row[]
   }
 
   query(process: SimProcess, text: string, params: readonly Value[]): Promise<Row[]> {
@@ -223,7 +222,8 @@ export class SimStore {
       order.push(Number(digits) - 1)
       return '?'
     })
-    const prepared = { statement: this.#db.prepare(plain), order }
+    const isAsGiven = order.every((index, place) => index === place)
+    const prepared = { statement: this.#db.prepare(plain), order: isAsGiven ? undefined : order }
     this.#statements.set(text, prepared)
     return prepared
   }
@@ -233,8 +233,8 @@ type Ended<T> = { value: T } | { error: Error }
 
 interface Prepared {
   statement: StatementSync
-  /** Which parameter each place takes. */
-  order: number[]
+  /** Which parameter each place takes, where they are not taken as they come. */
+  order: number[] | undefined
 }
 
 class SimDatabase implements Database {

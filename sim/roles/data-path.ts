@@ -128,6 +128,9 @@ class Passage {
   #worker: SimProcess | undefined
   #engine: SimEngine | undefined
   #release: () => void = () => {}
+  /** The worker has passed something of an answer on, which is on its way to the gateway or has got there. */
+  #hasPassedOn = false
+  /** It has got there. */
   #hasHead = false
   #isOver = false
 
@@ -161,8 +164,7 @@ class Passage {
   }
 
   giveUp(error: Error): void {
-    if (this.#hasHead) this.#break(error.message)
-    else this.#unreachable('read')
+    this.#cut(error.message)
   }
 
   onClientGone(): void {
@@ -192,6 +194,7 @@ class Passage {
     this.#engine = engine
     this.#release = release
     engine.calls.add(this)
+    this.#cluster.busyEngines.set(engine, this.#machine!)
     const { model, id } = (this.#request as ClientRequest).asked
     this.#cluster.watchers.onServed(engine, { model, id, gateway: this.#gateway.name, pickedMs: this.#pickedMs })
     const { queue, random } = this.#cluster
@@ -204,6 +207,7 @@ class Passage {
           if (this.#isOver || engine.state === 'gone') return
           const isLast = at === answer.length - 1
           if (isLast) this.#endAtWorker()
+          this.#hasPassedOn = true
           this.#toGateway(() => this.#give(answer[at]!, isStream, isLast))
           if (!isLast) next(at + 1)
         }),
@@ -217,8 +221,8 @@ class Passage {
     const worker = this.#worker
     worker?.run(() => {
       this.#endAtWorker()
-      // The worker says so in the engine's stead, as long as nothing of an answer has come.
-      if (this.#hasHead) this.#toGateway(() => this.#break('the engine ended'))
+      // The worker says so in the engine's stead, as long as it has passed nothing of an answer on.
+      if (this.#hasPassedOn) this.#toGateway(() => this.#cut('the engine ended'))
       else this.#toGateway(() => this.#over({ outcome: 'refused', status: 502 }))
     })
   }
@@ -226,7 +230,7 @@ class Passage {
   readonly #onWorkerDeath = (): void => {
     if (this.#isOver) return
     this.#engine?.calls.delete(this)
-    this.#toGateway(() => (this.#hasHead ? this.#break('the connection broke') : this.#unreachable('read')))
+    this.#toGateway(() => this.#cut('the connection broke'))
   }
 
   readonly #onGatewayDeath = (): void => {
@@ -249,6 +253,12 @@ class Passage {
     if (!isLast) return
     response.end()
     this.#over({ outcome: 'answered', status: 200 })
+  }
+
+  /** The connection has ended, as the gateway sees it. */
+  #cut(why: string): void {
+    if (this.#hasHead) this.#break(why)
+    else this.#unreachable('read')
   }
 
   #break(why: string): void {
@@ -285,8 +295,7 @@ class Passage {
   #toGateway(deliver: () => void): void {
     const { network, random } = this.#cluster
     if (network.isCut(this.#machine!.name, this.#gateway.name)) {
-      const end = (): void => (this.#hasHead ? this.#break('no more of it came') : this.#unreachable('read'))
-      return this.#atGateway(random.between(1000, MOST_SILENCE_MS), end)
+      return this.#atGateway(random.between(1000, MOST_SILENCE_MS), () => this.#cut('no more of it came'))
     }
     this.#atGateway(1, deliver)
   }

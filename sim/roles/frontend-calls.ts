@@ -43,7 +43,7 @@ export class WorkerCalls {
       register: (facts: Facts): Promise<Registered> =>
         ask((frontend) => frontend.register({ ...facts, protocol: SPOKEN.newest, signed_at: process.clock.nowMs() })),
       credentials: (nodeId) => ask((frontend) => frontend.credentials(nodeId)),
-      deregister: (nodeId) => ask((frontend) => frontend.deregister(nodeId)),
+      deregister: (nodeId, bootId) => ask((frontend) => frontend.deregister(nodeId, bootId)),
     }
   }
 

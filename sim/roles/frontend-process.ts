@@ -96,8 +96,8 @@ export class FrontendProcess {
     return nodeSelfAnswers(this.#deps).nodeCredentials(undefined, params(nodeId), CALLER)
   }
 
-  deregister(nodeId: string): Promise<unknown> {
-    return nodeSelfAnswers(this.#deps).deregisterNode(undefined, params(nodeId), CALLER)
+  deregister(nodeId: string, bootId: string): Promise<unknown> {
+    return nodeSelfAnswers(this.#deps).deregisterNode({ boot_id: bootId }, params(nodeId), CALLER)
   }
 }
 

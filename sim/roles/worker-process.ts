@@ -1,6 +1,6 @@
 import type { NodeCredentials, Registered } from '../../src/api/admin/schemas.ts'
 import type { Bus } from '../../src/bus/bus.ts'
-import { openBoot } from '../../src/worker/boot.ts'
+import { openBoot, type Boot } from '../../src/worker/boot.ts'
 import { autoLabels } from '../../src/worker/hardware/auto-labels.ts'
 import type { Facts } from '../../src/worker/frontends.ts'
 import { Heartbeats } from '../../src/worker/heartbeats.ts'
@@ -144,6 +144,7 @@ export class WorkerProcess {
         random: () => random.next(),
         log,
         checkMs: this.#cluster.settings.checkMs,
+        refreshMs: this.#cluster.settings.refreshMs,
         onRegistered: (id) => {
           nodeId = id
           machine.nodeId = id
@@ -158,7 +159,7 @@ export class WorkerProcess {
       this.#over.signal,
     )
     if (departure) this.#depart(departure)
-    else await this.#goodbye(nodeId, () => boot.end(), calls.of(process))
+    else await this.#goodbye(nodeId, boot, calls.of(process))
   }
 
   kill(): void {
@@ -182,12 +183,12 @@ export class WorkerProcess {
 
   async #goodbye(
     nodeId: string | undefined,
-    endBoot: () => void,
-    calls: { deregister: (nodeId: string) => Promise<unknown> },
+    boot: Boot,
+    calls: { deregister: (nodeId: string, bootId: string) => Promise<unknown> },
   ): Promise<void> {
     await this.supervisor?.stopAll()
-    if (nodeId !== undefined) await calls.deregister(nodeId).catch(() => {})
-    endBoot()
+    if (nodeId !== undefined) await calls.deregister(nodeId, boot.id).catch(() => {})
+    boot.end()
     await this.#end()
   }
 
@@ -202,7 +203,7 @@ export class WorkerProcess {
 export type FrontendCalls = {
   register: (facts: Facts) => Promise<Registered>
   credentials: (nodeId: string) => Promise<Registered>
-  deregister: (nodeId: string) => Promise<unknown>
+  deregister: (nodeId: string, bootId: string) => Promise<unknown>
 }
 
 const nobody = {}

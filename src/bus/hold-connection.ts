@@ -16,6 +16,8 @@ export interface HoldDeps {
   log: Logger
   /** How often the connection is looked at. */
   checkMs?: number | undefined
+  /** How often credentials are asked for although all is well, where it is not as usual. */
+  refreshMs?: number | undefined
 }
 
 /** How it has gone with the bus since we were last connected. */
@@ -45,7 +47,7 @@ export function newContact(): Contact {
 
 /** Works with the credentials there are until it is time to ask for others: the bus refuses them or is away, they end. */
 export async function holdConnection(deps: HoldDeps, contact: Contact, signal: AbortSignal): Promise<void> {
-  const { link, clock, log, checkMs = CHECK_MS } = deps
+  const { link, clock, log, checkMs = CHECK_MS, refreshMs = REFRESH_MS } = deps
   try {
     await deps.use()
   } catch (error) {
@@ -55,7 +57,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
     return sleep(clock, backoff(deps, contact.asks++), signal)
   }
   const lifeMs = deps.jwt === null ? undefined : lifeMsOf(deps.jwt)
-  const renewMs = clock.nowMs() + jittered(deps, Math.min(REFRESH_MS, (lifeMs ?? Infinity) * RENEW_AT))
+  const renewMs = clock.nowMs() + jittered(deps, Math.min(refreshMs, (lifeMs ?? Infinity) * RENEW_AT))
   let awayMs: number | undefined
   while (!signal.aborted && clock.nowMs() < renewMs) {
     await sleep(clock, checkMs, signal)

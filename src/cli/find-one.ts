@@ -34,7 +34,7 @@ export function findNamed<T extends { name: string }>(noun: string, wanted: stri
 
 function ambiguous(noun: string, wanted: string, found: readonly { id: string; name: string }[]): AppError {
   const told = few(found.map(({ id, name }) => `${plain(name)} (${id})`))
-  return new AppError('usage', `"${plain(wanted)}" may mean more than one ${noun}: ${told}.`)
+  return new AppError('usage', `"${plain(wanted)}" may mean more than one ${noun}: ${told}. Say which by its id.`)
 }
 
 /** There is no such thing, but what there is. */

@@ -123,6 +123,8 @@ function unmatched(path: string, method: string, allowed: string[]): AppError {
 }
 
 function parseBody({ name, body }: { name: AdminRouteName; body: z.ZodType }, bytes: Buffer): unknown {
+  // Some may be missing.
+  if (bytes.length === 0 && body.safeParse(undefined).success) return undefined
   const json = parseJson(bytes)
   if (name === 'registerNode') checkProtocol('worker', (json as { registration?: unknown } | null)?.registration)
   if (name === 'admitGateway') checkProtocol('gateway', json)

@@ -1,22 +1,42 @@
+import type { Clock } from '../platform/clock.ts'
 import type { HeartbeatFrom } from './heartbeats.ts'
+import { tellsNothingNew } from './nothing-new.ts'
 
 /** More than the largest cluster sends while one transaction runs; beyond it the oldest go: newer ones say the same. */
 const MOST_WAITING = 5000
 /** In one transaction, so that none of them waits long and the turn gets its chance in between. */
 const MOST_AT_ONCE = 100
+/** Far less than anybody's silence is judged by, and long enough for a large cluster to fill a transaction. */
+const QUIET_WAIT_MS = 250
+/** Of so many nodes the last one is kept, to compare the next one with. */
+const MOST_KNOWN = 5000
+
+export interface HeartbeatQueueDeps {
+  /** Writes them and reports its own failures. False when they are not written. */
+  take: (heartbeats: HeartbeatFrom[]) => Promise<boolean>
+  clock: Clock
+  /** It is taken for silent: that it is heard is news, whatever it says. */
+  isMissed: (nodeId: string) => boolean
+  /** How long one that tells nothing new may wait for others. */
+  quietWaitMs?: number | undefined
+}
 
 /**
  * Heartbeats that arrive while others are being written are written together afterwards: under load one commit carries
- * many, and without load none waits. Of several of one boot only the newest counts, for each is the full truth.
+ * many. One that tells something new is written at once, with all that wait by then; one that does not waits a moment for
+ * others, since most of them do not and each commit costs the same. Of several of one boot only the newest counts, for each
+ * is the full truth.
  */
 export class HeartbeatQueue {
-  readonly #take: (heartbeats: HeartbeatFrom[]) => Promise<void>
+  readonly #deps: HeartbeatQueueDeps
   readonly #waiting = new Map<string, HeartbeatFrom>()
+  /** The last one of each node that was written. */
+  readonly #known = new Map<string, HeartbeatFrom['heartbeat']>()
   #running: Promise<void> | undefined
+  #cancelWait: (() => void) | undefined
 
-  /** `take` reports its own failures. */
-  constructor(take: (heartbeats: HeartbeatFrom[]) => Promise<void>) {
-    this.#take = take
+  constructor(deps: HeartbeatQueueDeps) {
+    this.#deps = deps
   }
 
   add(from: HeartbeatFrom): void {
@@ -26,13 +46,28 @@ export class HeartbeatQueue {
     this.#waiting.delete(key)
     if (this.#waiting.size >= MOST_WAITING) this.#waiting.delete(this.#waiting.keys().next().value!)
     this.#waiting.set(key, from)
-    this.#running ??= this.#run()
+    if (this.#running) return
+    const { clock, isMissed, quietWaitMs = QUIET_WAIT_MS } = this.#deps
+    const isQuiet = tellsNothingNew(this.#known.get(from.nodeId), from.heartbeat) && !isMissed(from.nodeId)
+    if (!isQuiet) return this.#start()
+    this.#cancelWait ??= clock.after(quietWaitMs, () => this.#start())
   }
 
   /** Drops what waits; resolves when what is being written has been. */
   async dispose(): Promise<void> {
     this.#waiting.clear()
+    this.#stopWaiting()
     await this.#running
+  }
+
+  #start(): void {
+    this.#stopWaiting()
+    this.#running = this.#run()
+  }
+
+  #stopWaiting(): void {
+    this.#cancelWait?.()
+    this.#cancelWait = undefined
   }
 
   async #run(): Promise<void> {
@@ -42,8 +77,13 @@ export class HeartbeatQueue {
       const keys = [...this.#waiting.keys()].slice(0, MOST_AT_ONCE)
       const batch = keys.map((key) => this.#waiting.get(key)!)
       for (const key of keys) this.#waiting.delete(key)
-      await this.#take(batch)
+      if (await this.#deps.take(batch)) this.#note(batch)
     }
     this.#running = undefined
+  }
+
+  #note(batch: readonly HeartbeatFrom[]): void {
+    for (const { nodeId, heartbeat } of batch) this.#known.set(nodeId, heartbeat)
+    if (this.#known.size > MOST_KNOWN) this.#known.clear()
   }
 }

@@ -1,10 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
-import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
-import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/nodes.ts'
+import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/node-heartbeats.ts'
 import {
   deleteReplica,
   listReplicas,
@@ -31,6 +31,10 @@ export interface HeartbeatOutcome {
   roomier: boolean
   /** Events were appended. */
   told: boolean
+  /** Nothing was written that a turn reads, but for when it was heard. */
+  isSame: boolean
+  /** When it was heard, by the store's clock. */
+  heardMs: number
   strays: ReportedReplica[]
 }
 
@@ -57,13 +61,20 @@ export async function takeHeartbeats(
     for (const { replica, to, error } of judgement.moves) events.replicaMoved(replica, to, error)
     for (const { replica, lost } of judgement.gone) events.replicaGone(replica, lost)
   }
-  return taken.map(({ nodeId, back, otherEngines, roomier, isMeasured, told, judgement }) => ({
+  return taken.map(({ nodeId, back, otherEngines, roomier, isMeasured, isSame, heardMs, told, judgement }) => ({
     nodeId,
     roomier,
     changed: back || otherEngines || isMeasured || judgement.moves.length + judgement.gone.length > 0,
     told: told > 0,
+    isSame,
+    heardMs,
     strays: judgement.strays,
   }))
+}
+
+/** What says the same as the heartbeat before it makes no turn read its node again. */
+export function changedNodes(outcomes: readonly HeartbeatOutcome[]): string[] {
+  return outcomes.flatMap(({ nodeId, isSame }) => (isSame ? [] : [nodeId]))
 }
 
 interface Taken {
@@ -74,6 +85,8 @@ interface Taken {
   roomier: boolean
   /** More is known of what its replicas take. */
   isMeasured: boolean
+  isSame: boolean
+  heardMs: number
   /** How many events were appended. */
   told: number
   judgement: Judgement
@@ -106,7 +119,7 @@ async function take(
   const { boot_id: bootId, seq, replicas, ...facts } = heartbeat
   const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts }, before.nodes.get(nodeId))
   if (!recorded) return undefined
-  const { rows, isMeasured } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
+  const { rows, isMeasured, isWritten } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
   const judgement = judgeHeartbeat(rows, {
     seq,
     replicas: replicas.map((report) => ({ ...report, outOfMemory: report.out_of_memory })),
@@ -119,7 +132,8 @@ async function take(
   for (const { replica } of judgement.gone) await deleteReplica(tx, replica)
   const news = newsOf(nodeId, recorded, judgement, heartbeat)
   for (const event of news) await appendEvent(tx, event)
-  return { nodeId, ...recorded, told: news.length, isMeasured, judgement }
+  const isSame = recorded.isSame && !isWritten && judgement.moves.length + judgement.gone.length === 0
+  return { nodeId, ...recorded, isSame, heardMs: nowMs, told: news.length, isMeasured, judgement }
 }
 
 /** What people want to hear of: who is there, what serves, and what ended without being asked to. */
@@ -150,29 +164,29 @@ async function takeLoad(
   rows: readonly StoredReplica[],
   { replicas }: HeartbeatMessage,
   nowMs: number,
-): Promise<{ rows: StoredReplica[]; isMeasured: boolean }> {
+): Promise<{ rows: StoredReplica[]; isMeasured: boolean; isWritten: boolean }> {
   const reported = new Map(replicas.map((replica) => [replica.id, replica]))
   const taken: StoredReplica[] = []
   let isMeasured = false
+  let isWritten = false
   for (const replica of rows) {
     const report = reported.get(replica.id)
     const now = report?.generation === replica.generation ? loadOf(replica, report, nowMs) : unmentioned(replica)
-    const isOtherMemory = !isSame(now.measured, replica.measured)
-    if (isOtherMemory || !isSameLoad(now, replica)) await recordLoad(tx, replica.id, now)
+    const isOtherMemory = !isDeepStrictEqual(now.measured, replica.measured)
+    if (isOtherMemory || !isSameLoad(now, replica)) {
+      await recordLoad(tx, replica.id, now)
+      isWritten = true
+    }
     isMeasured ||= now.measured !== null && isOtherMemory
     taken.push({ ...replica, ...now })
   }
-  return { rows: taken, isMeasured }
+  return { rows: taken, isMeasured, isWritten }
 }
 
 /** Beside its memory. Most fields are null in most heartbeats, and every replica of every heartbeat comes through here. */
 function isSameLoad(a: ReportedLoad, b: ReportedLoad): boolean {
   const isSameUse = a.inFlight === b.inFlight && a.lastUsedMs === b.lastUsedMs
-  return isSameUse && isSame(a.progress, b.progress) && isSame(a.lastExit, b.lastExit)
-}
-
-function isSame(a: object | null, b: object | null): boolean {
-  return a === b || (a !== null && b !== null && canonicalJson(a) === canonicalJson(b))
+  return isSameUse && isDeepStrictEqual(a.progress, b.progress) && isDeepStrictEqual(a.lastExit, b.lastExit)
 }
 
 function loadOf(replica: StoredReplica, report: ReportedReplicaMessage, nowMs: number): ReportedLoad {

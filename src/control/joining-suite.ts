@@ -197,6 +197,21 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
         const actions = (await listEvents(scene().db, 0, 100)).map(({ action }) => action)
         expect(actions.filter((action) => action === 'node.deregistered')).toHaveLength(1)
       })
+
+      test('of a run before, heard late, does not concern the one that has registered since', async () => {
+        const node = anApplicant()
+        await scene().register(node)
+        await approve(node.nodeId)
+        const late = { boot_id: node.bootId }
+        node.bootId = 'the next boot'
+        await scene().register(node)
+        const path = `/api/node/${node.nodeId}/deregister`
+        const goodbye = (body: object) => scene().signed(node, 'POST', path, Date.now(), body)
+        expect((await goodbye(late)).status).toBe(200)
+        expect(await scene().heartbeat(node)).toMatchObject({ told: true })
+        expect((await goodbye({ boot_id: node.bootId })).status).toBe(200)
+        expect(await scene().heartbeat(node)).toBeUndefined()
+      })
     })
 
     describe('automatic approval', () => {

@@ -89,6 +89,16 @@ export function describeKeptWorld(storeName: string, openStore: OpenStore): void
       expect(after.models[0]).toBe(before.models[0])
     })
 
+    test('does not read a node again whose heartbeat says what the one before it said', async () => {
+      const a = await heard('a')
+      const before = await keptTurn()
+      expect(await scene().heartbeat(a)).toMatchObject({ isSame: true })
+      const after = (await scene().keptTurn()).world
+      expect(after.nodes[0]).toBe(before.nodes[0])
+      expect(await scene().heartbeat(a, [], { available_disk: 12_345 })).toMatchObject({ isSame: false })
+      expect((await keptTurn()).nodes[0]).toMatchObject({ availableDisk: 12_345 })
+    })
+
     test('sees what its own frontend writes without an event, while that is noted', async () => {
       await saveModel('m')
       const before = await keptTurn()

@@ -44,8 +44,10 @@ async function readWhole(tx: Sql, nowMs: number): Promise<Omit<KeptWorld, 'event
 }
 
 async function touchedSince(tx: Sql, { world, eventId }: KeptWorld, own: Touched): Promise<Touched | undefined> {
-  const events = await listEvents(tx, eventId, MOST_EVENTS + 1)
-  if (events.length > MOST_EVENTS || (await newestEventId(tx)) !== eventId + events.length) return undefined
+  const newestId = await newestEventId(tx)
+  // In most turns nothing has happened.
+  const events = newestId === eventId ? [] : await listEvents(tx, eventId, MOST_EVENTS + 1)
+  if (events.length > MOST_EVENTS || newestId !== eventId + events.length) return undefined
   const nodeIds = new Set(own.nodeIds)
   const modelNames = new Set(own.modelNames)
   for (const { node_id: nodeId, model_name: modelName } of events) {

@@ -50,6 +50,8 @@ export async function listFiles(folder: string, path: string): Promise<FolderVie
       throw new AppError('too_large', `There are more than ${MOST_FILES} files and folders in there. Name one of them.`)
     }
   }
+  // One that was taken away meanwhile would look as if it had been emptied.
+  await stat(path)
   return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
 }
 

@@ -28,6 +28,30 @@ test('a write is noted from its beginning until a turn that began after its end 
   expect(nodesOf(own)).toEqual([])
 })
 
+test('one that turned out to change nothing is not noted, nor are nodes that it did not change', async () => {
+  const own = new OwnWrites()
+  await own.during(
+    { nodeIds: ['a', 'b'] },
+    async () => 'done',
+    () => ['b'],
+  )
+  expect(nodesOf(own)).toEqual(['b'])
+  own.forget(own.mark())
+  await own.during(
+    { nodeIds: ['a'] },
+    async () => 'done',
+    () => [],
+  )
+  expect(nodesOf(own)).toEqual([])
+  const failed = own.during(
+    { nodeIds: ['a'] },
+    () => Promise.reject(new Error('lost')),
+    () => [],
+  )
+  await failed.catch(() => {})
+  expect(nodesOf(own)).toEqual(['a'])
+})
+
 test('one that failed is noted as well: its commit may have been made', async () => {
   const own = new OwnWrites()
   await own.during({ modelNames: ['m'] }, () => Promise.reject(new Error('lost'))).catch(() => {})

@@ -20,12 +20,19 @@ export class OwnWrites {
   #now = 0
   #isLost = false
 
-  /** Runs what writes to these. */
-  async during<T>({ nodeIds = [], modelNames = [] }: Partial<Write>, work: () => Promise<T>): Promise<T> {
+  /** Runs what writes to these, or to no more of the nodes than `changed` makes of what came of it. */
+  async during<T>(
+    { nodeIds = [], modelNames = [] }: Partial<Write>,
+    work: () => Promise<T>,
+    changed?: (result: T) => readonly string[],
+  ): Promise<T> {
     const write: Write = { nodeIds, modelNames, ended: undefined }
     this.#writes.add(write)
     try {
-      return await work()
+      const result = await work()
+      if (changed) write.nodeIds = changed(result)
+      if (write.nodeIds.length + modelNames.length === 0) this.#writes.delete(write)
+      return result
     } finally {
       // Also when it failed: that the answer was lost does not mean that nothing was written.
       write.ended = this.#now

@@ -191,6 +191,16 @@ describe('which nodes were heard', () => {
     expect(new RoutingFeed('secret', 39_999).update(world, []).heard).toEqual([])
   })
 
+  test('also by a heartbeat for which nobody has read the node again', () => {
+    const world = aStoredWorld({ nowMs: 100_000, node: { lastHeartbeatMs: 60_000 } })
+    const heardAt = (heardMs: number) => {
+      const feed = new RoutingFeed('secret')
+      feed.hear([{ nodeId: 'n1', heardMs }])
+      return feed.update(world, []).heard
+    }
+    expect([heardAt(90_000), heardAt(50_000)]).toEqual([['n1'], []])
+  })
+
   test('is told every ten seconds, also after the clock was set back', () => {
     const feed = new RoutingFeed('secret')
     const heardAt = (nowMs: number) =>

@@ -7,6 +7,7 @@ import type {
   RoutingPartMessage,
 } from '../api/bus/messages.ts'
 import { routableReplicas, type Route } from '../core/routing/table.ts'
+import type { StoredNode } from '../store/nodes.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { dataKeyOf } from './data-key.ts'
 import { modelState } from './model-state.ts'
@@ -32,6 +33,8 @@ export class RoutingFeed {
   /** What the routes and models were made from. */
   #from: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
   #heardToldMs = Number.NEGATIVE_INFINITY
+  /** Since their rows were read: a heartbeat that tells nothing new is no reason to read a node again. */
+  readonly #heardMs = new Map<string, number>()
   readonly #filled = Promise.withResolvers<void>()
 
   constructor(clusterSecret: string, heardWithinMs = HEARD_WITHIN_MS) {
@@ -64,6 +67,11 @@ export class RoutingFeed {
       ...(keysChanged && !isTooLarge ? { keys: [...keys] } : {}),
       heard: this.#heard(world),
     }
+  }
+
+  /** These heartbeats are in the store. */
+  hear(heartbeats: readonly { nodeId: string; heardMs: number }[]): void {
+    for (const { nodeId, heardMs } of heartbeats) this.#heardMs.set(nodeId, heardMs)
   }
 
   snapshot(part: number): RoutingPartMessage {
@@ -124,7 +132,16 @@ export class RoutingFeed {
     // A clock that was set back must not silence us.
     if (sinceMs >= 0 && sinceMs < HEARD_EVERY_MS) return []
     this.#heardToldMs = world.nowMs
-    return heardNodes(world, this.#heardWithinMs)
+    const isHeard = ({ id, lastHeartbeatMs }: StoredNode): boolean =>
+      world.nowMs - Math.max(lastHeartbeatMs ?? -Infinity, this.#heardMs.get(id) ?? -Infinity) <= this.#heardWithinMs
+    const heard = world.nodes.filter(isHeard).map(({ id }) => id)
+    if (this.#heardMs.size > world.nodes.length) this.#forgetOthers(world)
+    return heard
+  }
+
+  #forgetOthers({ nodes }: StoredWorld): void {
+    const ids = new Set(nodes.map(({ id }) => id))
+    for (const id of this.#heardMs.keys()) if (!ids.has(id)) this.#heardMs.delete(id)
   }
 }
 
@@ -160,12 +177,6 @@ function modelsOf(world: StoredWorld, routes: Iterable<RouteMessage>): RoutedMod
     route_policy: policies.get(name) ?? 'least_loaded',
     state: modelState({ revision }, served.has(name), replicas.get(name) ?? []),
   }))
-}
-
-function heardNodes({ nowMs, nodes }: StoredWorld, withinMs: number): string[] {
-  return nodes.flatMap(({ id, lastHeartbeatMs }) =>
-    lastHeartbeatMs !== null && nowMs - lastHeartbeatMs <= withinMs ? [id] : [],
-  )
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -18,7 +18,7 @@ import { controlMetrics } from './control-metrics.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
-import { takeHeartbeats, type HeartbeatFrom, type HeartbeatOutcome } from './heartbeats.ts'
+import { changedNodes, takeHeartbeats, type HeartbeatFrom, type HeartbeatOutcome } from './heartbeats.ts'
 import type { Ticks } from './breakers.ts'
 import { gatewayCertificate } from './cluster-ca.ts'
 import { ColdLoads } from './cold-loads.ts'
@@ -41,6 +41,8 @@ export interface Pace {
   deafAfterMs?: number
   /** How often everything is read, however sure we are of what has changed. */
   wholeEveryMs?: number
+  /** How long a heartbeat that tells nothing new may wait to be written with others. */
+  quietWaitMs?: number
 }
 
 export interface ControlDeps {
@@ -94,6 +96,8 @@ interface Leading {
   /** The world for the next turn to go on from; undefined when it has to read everything. */
   kept: KeptWorld | undefined
   ticks: Ticks
+  /** Nodes that were not online at the last turn. */
+  missed: ReadonlySet<string>
   /** When each node was last heard. */
   heardMs: Map<string, number>
 }
@@ -113,7 +117,7 @@ export function startControl({
   modelsFolder,
   hub,
   metrics = new Metrics(),
-  pace: { turnPeriodMs, leaseTtlMs, deafAfterMs, wholeEveryMs } = PACE,
+  pace: { turnPeriodMs, leaseTtlMs, deafAfterMs, wholeEveryMs, quietWaitMs } = PACE,
   parts: { decide, probe, newFeed = (...made: Parameters<NewFeed>) => new RoutingFeed(...made) } = {},
 }: ControlDeps): Control {
   const counts = controlMetrics(metrics)
@@ -147,7 +151,8 @@ export function startControl({
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
     const feed = newFeed(clusterSecret, liveness.unreachableAfterMs)
-    return { lease, feed, hearing: undefined, after: undefined, kept: undefined, ticks: new Map(), heardMs: new Map() }
+    const nothing = { hearing: undefined, after: undefined, kept: undefined, missed: new Set<string>() }
+    return { lease, feed, ...nothing, ticks: new Map(), heardMs: new Map() }
   }
 
   const turn = async (): Promise<void> => {
@@ -184,6 +189,7 @@ export function startControl({
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
     now.after = outcome
     now.kept = outcome.kept
+    now.missed = new Set(world.nodes.flatMap(({ id, liveness: one }) => (one === 'online' ? [] : [id])))
     own.forget(mark)
     forgetOthers(now.heardMs, world)
     for (const node of silent) events.nodeLiveness(node.name, node.liveness)
@@ -252,21 +258,29 @@ export function startControl({
   })
   const loop = counts.loop({ periodMs: turnPeriodMs, turn, clock, onError })
 
-  const take = async (batch: HeartbeatFrom[]): Promise<void> => {
-    if (!leading) return
+  const take = async (batch: HeartbeatFrom[]): Promise<boolean> => {
+    if (!leading) return false
     const { lease } = leading
     try {
       const nodeIds = batch.map(({ nodeId }) => nodeId)
-      const take = () => own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch))
+      const take = () => own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch), changedNodes)
       const outcomes = await counts.taking(batch.length, take)
+      leading?.feed.hear(outcomes)
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed) || isRoomFor(outcomes)) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()
+      return true
     } catch (error) {
       log.warn({ nodes: batch.length, error: messageOf(error) }, 'control: heartbeats were not recorded')
+      return false
     }
   }
-  const heartbeats = new HeartbeatQueue(take)
+  const heartbeats = new HeartbeatQueue({
+    take,
+    clock,
+    isMissed: (nodeId) => leading?.missed.has(nodeId) ?? false,
+    quietWaitMs,
+  })
   bus.subscribe('heartbeat', (heartbeat, nodeId) => {
     if (!leading) return
     leading.heardMs.set(nodeId, clock.nowMs())

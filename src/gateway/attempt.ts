@@ -23,6 +23,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   headers = NONE
   answerHeaders = NONE
   readonly pool: ServeDeps['pool']
+  readonly sentOn: Upstream['sentOn']
   readonly route: LiveRoute
   pieces = 0
   place: number | undefined
@@ -34,13 +35,21 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   #sent: Sent | undefined
   #isOver = false
 
-  constructor(deps: ServeDeps, exchange: Exchange, route: LiveRoute, onEnd: (end: AttemptEnd) => void) {
+  constructor(
+    deps: ServeDeps,
+    exchange: Exchange,
+    route: LiveRoute,
+    onEnd: (end: AttemptEnd) => void,
+    sentOn?: Upstream['sentOn'],
+  ) {
     this.pool = deps.pool
+    this.sentOn = sentOn
     this.#deps = deps
     this.#exchange = exchange
     this.route = route
     this.#onEnd = onEnd
-    this.#startMs = deps.clock.nowMs()
+    // What was sent before it came here was sent at once.
+    this.#startMs = sentOn ? exchange.decision.atMs : deps.clock.nowMs()
     this.#contact = deps.liveness.contact(route)
   }
 
@@ -65,9 +74,8 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     if (!this.#isOver) this.#deps.silence.watch(this)
   }
 
-  isRefusal({ headers, statusCode }: Parameters<NonNullable<Upstream['isRefusal']>>[0]): boolean {
-    // That the request is too long, every replica would say.
-    return headers[REFUSAL_HEADER] !== undefined && statusCode !== 413
+  isRefusal(answer: AnswerFacts): boolean {
+    return isRefusal(answer)
   }
 
   mayMove(): boolean {
@@ -80,10 +88,11 @@ export class Attempt implements Upstream, Forwarder, Awaited {
 
   onHeard(): void {
     this.pieces += 1
-    this.#contact.heard()
+    const nowMs = this.#deps.clock.nowMs()
+    this.#contact.heard(nowMs)
     const { decision } = this.#exchange
     // The first is the head, which some engines send before they have begun to work.
-    if (this.pieces > 1 && decision.firstByteMs === 0) decision.firstByteMs = this.#deps.clock.nowMs()
+    if (this.pieces > 1 && decision.firstByteMs === 0) decision.firstByteMs = nowMs
   }
 
   lastWords(): string {
@@ -148,12 +157,20 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   }
 }
 
+type AnswerFacts = Parameters<NonNullable<Upstream['isRefusal']>>[0]
+
+/** Whether a worker says it, in the place of its engine. That a request is too long, every replica would say. */
+export function isRefusal({ headers, statusCode }: AnswerFacts): boolean {
+  return headers[REFUSAL_HEADER] !== undefined && statusCode !== 413
+}
+
 const NONE = instead({})
-const REPLACED: ReadonlySet<string> = new Set([...FOR_US, 'x-request-id', 'expect'])
+/** Headers of a client that we say ourselves. */
+export const REPLACED: ReadonlySet<string> = new Set([...FOR_US, 'x-request-id', 'expect'])
 const REPLACED_LATER: ReadonlySet<string> = new Set([...REPLACED, 'accept-encoding'])
 const PLAIN = 'accept-encoding: identity\r\n'
 /** Nobody else's word passes for ours. */
-const ANSWER_REPLACED: ReadonlySet<string> = new Set([
+export const ANSWER_REPLACED: ReadonlySet<string> = new Set([
   'x-request-id',
   'x-flotilla-node',
   'x-flotilla-replica',
@@ -165,7 +182,7 @@ function traced({ names, lines }: Instead, line: string): Instead {
   return new Instead(new Set([...names, 'traceparent']), lines + line)
 }
 
-function nodeLines({ nodeName, replicaId }: LiveRoute): string {
+export function nodeLines({ nodeName, replicaId }: LiveRoute): string {
   return `x-flotilla-node: ${encodeURI(nodeName)}\r\nx-flotilla-replica: ${replicaId}\r\n`
 }
 

@@ -17,22 +17,21 @@ export function noteCandidates(
   table: Pick<LiveTable, 'ranked' | 'loadOf' | 'routesOf'>,
   liveness: Pick<Liveness, 'whyOut'>,
 ): void {
-  const isFirst = decision.candidates.length === 0
-  const hasChosenOnly = isFirst && !decision.isSampled
-  const ranked = hasChosenOnly ? [] : table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)
-  if (isFirst) decision.candidateCount = table.routesOf(chosen.modelName).length
   const { candidates } = decision
-  const note = (route: LiveRoute): void => {
-    const { here, elsewhere, lastUsedMs } = table.loadOf(route)
-    const leftOut = route === chosen ? null : (liveness.whyOut(route) ?? null)
-    candidates.push({ route, here, elsewhere, lastUsedMs, leftOut })
-  }
+  const isFirst = candidates.length === 0
+  if (isFirst) decision.candidateCount = table.routesOf(chosen.modelName).length
   // What an earlier pick has seen stays as it was seen.
-  if (!find(candidates, chosen)) note(chosen)
-  for (const route of ranked) {
+  if (isFirst || !find(candidates, chosen)) candidates.push(candidate(chosen, table, null))
+  if (isFirst && !decision.isSampled) return
+  for (const route of table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)) {
     if (candidates.length >= MOST_CANDIDATES) return
-    if (!find(candidates, route)) note(route)
+    if (!find(candidates, route)) candidates.push(candidate(route, table, liveness.whyOut(route) ?? null))
   }
+}
+
+function candidate(route: LiveRoute, table: Pick<LiveTable, 'loadOf'>, leftOut: string | null): Candidate {
+  const { here, elsewhere, lastUsedMs } = table.loadOf(route)
+  return { route, here, elsewhere, lastUsedMs, leftOut }
 }
 
 /** Writes down that a replica was passed over although it had been chosen. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loading as loadingSchema } from '../api/load-status.ts'
+import type { Handler } from '../platform/http.ts'
 import { aColdGateway } from '../testing/cold-stage.ts'
 import { answer, aRoutedModel, counted, errorOf, hangUp, refuseWith } from '../testing/gateway-stage.ts'
 import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
@@ -191,14 +192,30 @@ describe('a request that finds no replica at the end', () => {
     expect(decisionOf(response)?.tries.map((tried) => tried.outcome)).toEqual(['unreachable', 'served'])
   })
 
-  test.each([
+  describe.each([
     ['hung up on it', hangUp],
     ['was lost with it', refuseWith(502)],
-  ])('does not wait when an engine %s: it may be the cause', async (_, handler) => {
-    const worker = counted(handler)
-    const { askCold, comes, control } = await aColdGateway([worker])
-    comes()
-    const response = await askCold()
-    expect([response.ok, worker.requests, control.asked]).toEqual([false, 1, []])
+  ])('and whose engine %s', (_, handler) => {
+    /** The next one comes when the first is lost. */
+    async function askTwo(next: Handler) {
+      const workers = [counted(handler), counted(next)]
+      const { askCold, comes, goes, control } = await aColdGateway(workers)
+      comes(0)
+      const asked = askCold()
+      await until(() => control.asked.length === 1)
+      goes(0)
+      comes(1)
+      const response = await asked
+      expect(workers.map(({ requests }) => requests)).toEqual([1, 1])
+      return response
+    }
+
+    test('waits for another, and is served', async () => {
+      expect(await (await askTwo(answer('served'))).text()).toBe('served')
+    })
+
+    test('does not wait when that happened twice: it may be the cause', async () => {
+      expect((await askTwo(handler)).ok).toBe(false)
+    })
   })
 })

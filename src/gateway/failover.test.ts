@@ -42,6 +42,20 @@ describe('before the first byte', () => {
     expect(inFlight()).toEqual([0, 0])
   })
 
+  test('who is on the same node as one that cannot be reached is asked last', async () => {
+    const { ask, table, routes, decisionOf } = await aGateway([answer('from another node')])
+    // Never used, so that they come first: three on a node that is gone.
+    const lost = [1, 2, 3].map((i) => aRouteMessage(i, { address: NOBODY, node_id: 'gone', node_name: 'gone' }))
+    await (await ask()).text()
+    table.apply({ feed: 'f', version: 2, from_version: 1, set: lost, removed: [], heard: ['gone'] }, Date.now())
+    const response = await ask()
+    expect(await response.text()).toBe('from another node')
+    await until(() => decisionOf(response) !== undefined)
+    expect(decisionOf(response)?.tries.map((tried) => tried.node_name)).toEqual(['gone', routes[0]!.node_name])
+    table.apply({ feed: 'f', version: 3, from_version: 2, set: [], removed: ['r0'], heard: [] }, Date.now())
+    expect((await errorOf(await ask())).message).toContain('3 of its replicas did not answer')
+  })
+
   test('the whole request is sent again', async () => {
     const body = JSON.stringify({ model: 'm', prompt: 'x'.repeat(3_000_000) })
     const { ask } = await aGateway([

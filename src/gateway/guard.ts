@@ -60,16 +60,45 @@ const METRICS: Purpose = {
   refusal: 'Metrics need a key with the scope read: flotilla keys create --name prometheus --scope read makes one.',
 }
 
-function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller {
+/** What the head of a request shows of who sends it. */
+export interface Shown {
+  key: { hash: string; isOurs: boolean } | undefined
+  /** Why it may not ask without a key, if it may not, when it comes from this machine. */
+  refusal: string | undefined
+}
+
+export function shownBy(request: HttpRequest): Shown {
   refuseKeyInUrl(request)
   const key = shownKey(request)
-  const refusal = whyNotWithoutKey(request)
-  if (key !== undefined) {
-    const holder = holderOf(hashSecret(key), deps, purpose)
-    if (!(holder instanceof AppError)) return holder
-    if (refusal !== undefined || looksLikeOurs(key)) throw deps.wrongKeys?.judge(request, holder) ?? holder
+  return {
+    key: key === undefined ? undefined : { hash: hashSecret(key), isOurs: looksLikeOurs(key) },
+    refusal: whyNotWithoutKey(request),
   }
-  if (refusal === undefined) return { keyId: null, models: null }
+}
+
+/** Who may ask for inference, without a word to those who may not: undefined. */
+export function callerOf({ key, refusal }: Shown, isLocal: boolean, deps: GuardDeps): Caller | undefined {
+  try {
+    const holder = key && holderOf(key.hash, deps, INFERENCE)
+    if (holder && !(holder instanceof AppError)) return holder
+  } catch {
+    return undefined
+  }
+  return isLocal && refusal === undefined && !key?.isOurs ? NOBODY : undefined
+}
+
+const NOBODY: Caller = { keyId: null, models: null }
+
+function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller {
+  const { key, refusal: fromHead } = shownBy(request)
+  const isLocal = isLoopback(request.socket.remoteAddress ?? '')
+  const refusal = isLocal ? fromHead : 'Inference from another machine needs a key.'
+  if (key) {
+    const holder = holderOf(key.hash, deps, purpose)
+    if (!(holder instanceof AppError)) return holder
+    if (refusal !== undefined || key.isOurs) throw deps.wrongKeys?.judge(request, holder) ?? holder
+  }
+  if (refusal === undefined) return NOBODY
   throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
 }
 
@@ -101,7 +130,6 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps, purpos
  */
 function whyNotWithoutKey(request: HttpRequest): string | undefined {
   const { headers } = request
-  if (!isLoopback(request.socket.remoteAddress ?? '')) return 'Inference from another machine needs a key.'
   if (timesSent(request, 'host') > 1 || (headers.host !== undefined && !namesLoopback(headers.host))) {
     return 'Inference without a key must name this machine as its host, as in http://127.0.0.1:8080; with another name it needs a key.'
   }

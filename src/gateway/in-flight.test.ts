@@ -27,6 +27,7 @@ interface Plan {
   clients: { leaveAfterMs: number | undefined; isWhole: boolean }[]
   /** In between the table loses a replica, gets it back as another, or nothing happens. */
   changes: ('lose' | 'replace' | 'none')[]
+  probeTtlMs: number
 }
 
 const plan: fc.Arbitrary<Plan> = fc.record({
@@ -39,14 +40,15 @@ const plan: fc.Arbitrary<Plan> = fc.record({
     maxLength: 24,
   }),
   changes: fc.array(fc.constantFrom('lose' as const, 'replace' as const, 'none' as const), { maxLength: 4 }),
+  probeTtlMs: fc.constantFrom(5, 30_000),
 })
 
 test('whoever fails or leaves when, nothing stays in flight and every request has its record', async () => {
   await fc.assert(
-    fc.asyncProperty(plan, async ({ workers, clients, changes }) => {
+    fc.asyncProperty(plan, async ({ workers, clients, changes, probeTtlMs }) => {
       const waitingRoom = new WaitingRoom(systemClock, { runningPerModel: 8 })
       const handlers = workers.map(misbehaving)
-      const gateway = await aGateway(handlers, { waitingRoom, probeTtlMs: 5 })
+      const gateway = await aGateway(handlers, { waitingRoom, probeTtlMs })
       const { table, routes, url, decisions } = gateway
       const sockets = clients.map((client, i) => aClient(url, `id${i}`, client))
       for (const [i, change] of changes.entries()) {
@@ -95,13 +97,19 @@ function misbehaving(turns: Deed[]): Handler & { open: number } {
   return worker
 }
 
-/** Sends one request and leaves when it is time to; else it waits until the gateway has closed the connection. */
+/**
+ * Sends one request and leaves when it is time to; else it waits until the gateway has closed the connection. One who
+ * will leave keeps its connection until then and asks again with whatever it hears, with the head that all of those have.
+ */
 function aClient(url: string, id: string, { leaveAfterMs, isWhole }: Plan['clients'][number]): Socket {
   const body = '{"model":"m"}'
-  const fields = [`x-request-id: ${id}`, 'host: a', 'connection: close', `content-length: ${body.length}`]
+  const last = leaveAfterMs === undefined ? ['connection: close'] : []
+  const fields = ['host: 127.0.0.1', 'content-type: application/json', `x-request-id: ${id}`, ...last]
+  const head = `POST /v1/x HTTP/1.1\r\n${fields.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n`
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {}).resume()
-  socket.write(`POST /v1/x HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${isWhole ? body : body.slice(0, 5)}`)
+  socket.write(head + (isWhole ? body : body.slice(0, 5)))
+  if (isWhole && leaveAfterMs !== undefined) socket.on('data', () => socket.write(head + body))
   const leaveMs = leaveAfterMs ?? (isWhole ? undefined : 50)
   if (leaveMs !== undefined) setTimeout(() => socket.destroy(), leaveMs)
   return socket

@@ -13,8 +13,8 @@ import { RequestTrace } from './request-trace.ts'
 import { readRequest, type ReadLimits, type ReadRequest } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import type { LiveTable } from './routing-table.ts'
-import { serve, type Exchange, type ServeDeps } from './serve.ts'
-import { serveWhenReady, type Ask, type Done, type ReadyDeps } from './serve-when-ready.ts'
+import { serve, type Begun, type Exchange, type ServeDeps } from './serve.ts'
+import { serveFrom, serveWhenReady, type Ask, type Done, type ReadyDeps } from './serve-when-ready.ts'
 
 export interface InferDeps {
   table: LiveTable
@@ -39,6 +39,14 @@ export interface Asked {
   onEnded: (decision: Decision) => void
 }
 
+/** What was found out and done about a request before it became one that is served here. */
+export interface Underway extends Begun {
+  decision: Decision
+  read: ReadRequest
+  /** Gives its place in the waiting room back. */
+  leave: () => void
+}
+
 /**
  * Serves one request for a model: reads it, waits for its model and its turn, has it served and writes down what became
  * of it. A request that came whole, for a model with a replica and room, is with that replica when this returns: there is
@@ -46,6 +54,11 @@ export interface Asked {
  */
 export function infer(deps: InferDeps, asked: Asked): void {
   new Inference(deps, asked).start()
+}
+
+/** Goes on with a request that was sent to a replica already. */
+export function inferOn(deps: InferDeps, asked: Asked, underway: Underway): void {
+  new Inference(deps, asked, underway.decision).goOn(underway)
 }
 
 class Inference implements Exchange, Ask {
@@ -65,12 +78,11 @@ class Inference implements Exchange, Ask {
   readonly #onEnded: Asked['onEnded']
   #keepAlive: KeepAlive | undefined
 
-  constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked) {
-    const nowMs = deps.clock.nowMs()
+  constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked, decision?: Decision) {
     this.request = request
     this.response = response
     this.caller = caller
-    this.decision = newDecision(requestId, path, caller, nowMs, deps.decisions.isSampled(nowMs))
+    this.decision = decision ?? decisionNow(deps, requestId, path, caller)
     this.style = apiStyle(path)
     this.gone = clientOf(request.socket).gone
     this.trace = deps.tracer && traceOf(deps.tracer, request)
@@ -93,6 +105,15 @@ class Inference implements Exchange, Ask {
     }
     if (read instanceof Promise) void read.then((found) => this.#onRead(found), this.#end)
     else this.#onRead(read)
+  }
+
+  goOn(underway: Underway): void {
+    const { body, model, sessionKey } = underway.read
+    this.body = body
+    this.model = model
+    this.sessionKey = sessionKey
+    const first = (done: Done): void => serve(this.#deps.serveDeps, this, done, underway)
+    serveFrom(this.#deps.readyDeps, this, underway.leave, { first, again: this.#serve }, this.#end)
   }
 
   #onRead({ body, model, sessionKey, isStream }: ReadRequest): void {
@@ -164,9 +185,21 @@ function traceOf(tracer: Tracer, { headers }: HttpRequest): RequestTrace | undef
 const NOTHING: Buffer = Buffer.alloc(0)
 
 /** In no answer, because there is nobody to read one. */
-const CLIENT_GONE = new AppError('client_gone', '').status
+export const CLIENT_GONE = new AppError('client_gone', '').status
 
-function newDecision(requestId: string, path: string, caller: Caller, nowMs: number, isSampled: boolean): Decision {
+function decisionNow({ clock, decisions }: InferDeps, requestId: string, path: string, caller: Caller): Decision {
+  const nowMs = clock.nowMs()
+  return newDecision(requestId, path, caller, nowMs, decisions.isSampled(nowMs))
+}
+
+/** Of a request that comes now. */
+export function newDecision(
+  requestId: string,
+  path: string,
+  caller: Caller,
+  nowMs: number,
+  isSampled: boolean,
+): Decision {
   return {
     requestId,
     atMs: nowMs,

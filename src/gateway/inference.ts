@@ -7,11 +7,12 @@ import type { Logger } from '../platform/log.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
 import { forward, type Forward } from '../platform/proxy.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
+import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { ClientTls } from '../platform/tls/client-tls.ts'
 import { sendApiError } from './api-errors.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
-import type { Caller } from './guard.ts'
+import type { Caller, GuardDeps } from './guard.ts'
 import { infer, type InferDeps } from './infer.ts'
 import { Liveness } from './liveness.ts'
 import { answerModels, isModelsPath } from './models-api.ts'
@@ -22,6 +23,7 @@ import { requestIdOf } from './request-id.ts'
 import type { LiveRoute, LiveTable } from './routing-table.ts'
 import type { ServeDeps } from './serve.ts'
 import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
+import { inferenceShortcut } from './shortcut.ts'
 import { Silence, type SilenceDeps } from './silence.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -66,6 +68,8 @@ export interface InferenceApi {
   /** The same models in the words of Ollama's API. */
   readonly ollama: OllamaApi
   readonly decisions: Pick<Decisions, 'find'>
+  /** The quickest way for those who ask as most do. There is none where requests are traced, or do not go by sockets. */
+  shortcut(guard: GuardDeps): Shortcut | undefined
   /** Calls for every request that has ended. */
   onEnded(listener: (decision: Decision) => void): void
   /** Calls for every replica that is left out for a while. */
@@ -137,6 +141,10 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   return Object.assign(handler, {
     ollama: ollamaApi({ table, clock, limits: deps.limits, infer: handler, whenReady }),
     decisions,
+    shortcut: (guard: GuardDeps) =>
+      deps.tracer || deps.network
+        ? undefined
+        : inferenceShortcut({ ...inferDeps, guard, onEnded: (decision) => onEnded(decision) }),
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
     onEjected: (listener: (route: LiveRoute) => void) => void (onEjected = listener),
     upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),

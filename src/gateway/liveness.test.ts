@@ -78,7 +78,7 @@ describe('a probe', () => {
   test('is not needed after an answer, nor after a heartbeat of the node', async () => {
     const { liveness, probes, clock, route, heard } = aLiveness()
     const contact = liveness.contact(route())
-    contact.heard()
+    contact.heard(clock.nowMs())
     contact.end()
     expect(liveness.check(route())).toBeUndefined()
     await clock.advance(31 * SECOND)
@@ -90,9 +90,9 @@ describe('a probe', () => {
   test('is not needed while an answer is coming, however long ago it began', async () => {
     const { liveness, clock, route } = aLiveness()
     const contact = liveness.contact(route())
-    contact.heard()
+    contact.heard(clock.nowMs())
     await clock.advance(600 * SECOND)
-    contact.heard()
+    contact.heard(clock.nowMs())
     expect(liveness.check(route())).toBeUndefined()
   })
 
@@ -114,7 +114,7 @@ describe('a probe', () => {
   test('that is not answered by one in the middle of an answer finds it busy, not dead', async () => {
     const { liveness, probes, clock, route } = aLiveness(SECOND)
     const contact = liveness.contact(route())
-    contact.heard()
+    contact.heard(clock.nowMs())
     await clock.advance(10 * SECOND)
     const checking = liveness.check(route())
     probes[0]!.answer(silent)
@@ -127,7 +127,7 @@ describe('a probe', () => {
 
   test('that is refused finds it dead, also in the middle of an answer', async () => {
     const { liveness, probes, clock, route } = aLiveness(SECOND)
-    liveness.contact(route()).heard()
+    liveness.contact(route()).heard(clock.nowMs())
     await clock.advance(10 * SECOND)
     const checking = liveness.check(route())
     probes[0]!.answer(dead)
@@ -157,20 +157,20 @@ describe('leaving out', () => {
   })
 
   test('ends with an answer, and then counts from the beginning', () => {
-    const { liveness, route, isOut, fail } = aLiveness()
+    const { clock, liveness, route, isOut, fail } = aLiveness()
     fail(3)
-    liveness.contact(route()).heard()
+    liveness.contact(route()).heard(clock.nowMs())
     expect(isOut()).toBe(false)
     fail(2)
     expect(isOut()).toBe(false)
   })
 
   test('does not end with another piece of an answer that had begun before', () => {
-    const { liveness, route, isOut, fail } = aLiveness()
+    const { clock, liveness, route, isOut, fail } = aLiveness()
     const contact = liveness.contact(route())
-    contact.heard()
+    contact.heard(clock.nowMs())
     fail(3)
-    contact.heard()
+    contact.heard(clock.nowMs())
     expect(isOut()).toBe(true)
   })
 

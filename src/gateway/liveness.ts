@@ -16,14 +16,6 @@ export interface LivenessDeps {
   onEjected?: ((route: LiveRoute) => void) | undefined
 }
 
-/** A request under way at a replica. */
-export interface Contact {
-  /** Something of its answer has come. */
-  heard(): void
-  /** Once, whatever became of it. */
-  end(): void
-}
-
 interface Known {
   heardAtMs: number
   /** When it last failed: what was heard before says nothing any more. */
@@ -66,9 +58,9 @@ export class Liveness {
   }
 
   /** Undefined when the replica is known to live, so that nobody waits; else what a probe finds. */
-  check(route: LiveRoute): Promise<Verdict> | undefined {
+  check(route: LiveRoute, nowMs = this.#deps.clock.nowMs()): Promise<Verdict> | undefined {
     const known = this.#known(route)
-    if (this.#ttlMs === 0 || this.#isConfirmed(route, known)) return undefined
+    if (this.#ttlMs === 0 || this.#isConfirmed(route, known, nowMs)) return undefined
     // All who ask meanwhile get the same answer, and none of them can end the probe by going away.
     known.probing ??= this.#probe(route, known).finally(() => (known.probing = undefined))
     return known.probing
@@ -77,18 +69,15 @@ export class Liveness {
   contact(route: LiveRoute): Contact {
     const known = this.#known(route)
     known.underWay += 1
-    let hasAnswered = false
-    return {
-      heard: () => {
-        // Only the first piece says that it takes requests; the others come on a connection that it already has.
-        if (hasAnswered) known.heardAtMs = this.#deps.clock.nowMs()
-        else this.#answered(route, known)
-        hasAnswered = true
-      },
-      end: () => {
-        known.underWay -= 1
-      },
-    }
+    return new Contact(known, route, this)
+  }
+
+  /** It has answered a request. */
+  answered(route: LiveRoute, known: Known, nowMs = this.#deps.clock.nowMs()): void {
+    known.heardAtMs = nowMs
+    // Of the same millisecond as a failure, the success is the later word.
+    known.doubtedAtMs = -Infinity
+    this.#outliers.succeeded(route)
   }
 
   /** It could not be reached, or broke off: it is asked before the next request is sent to it. */
@@ -119,15 +108,15 @@ export class Liveness {
     known.probing = this.#probe(route, known).finally(() => (known.probing = undefined))
   }
 
-  #isConfirmed({ nodeId }: LiveRoute, { heardAtMs, doubtedAtMs }: Known): boolean {
-    const lastMs = Math.max(heardAtMs, this.#deps.table.heardAtMs(nodeId) ?? -Infinity)
-    return lastMs > doubtedAtMs && this.#deps.clock.nowMs() - lastMs <= this.#ttlMs
+  #isConfirmed({ nodeId }: LiveRoute, { heardAtMs, doubtedAtMs }: Known, nowMs: number): boolean {
+    const isLate = (lastMs: number): boolean => lastMs <= doubtedAtMs || nowMs - lastMs > this.#ttlMs
+    return !isLate(heardAtMs) || !isLate(this.#deps.table.heardAtMs(nodeId) ?? -Infinity)
   }
 
   async #probe(route: LiveRoute, known: Known): Promise<Verdict> {
     const verdict = await this.#deps.probe(route)
     if (verdict.state === 'silent' && this.#isBusy(known)) return { state: 'alive' }
-    if (verdict.state === 'alive') this.#answered(route, known)
+    if (verdict.state === 'alive') this.answered(route, known)
     else if (verdict.state === 'dead' && verdict.status !== undefined) this.refused(route, verdict.status)
     else this.failed(route, verdict.why)
     return verdict
@@ -135,13 +124,6 @@ export class Liveness {
 
   #isBusy({ underWay, heardAtMs }: Known): boolean {
     return underWay > 0 && this.#deps.clock.nowMs() - heardAtMs <= STILL_PRODUCING_MS
-  }
-
-  #answered(route: LiveRoute, known: Known): void {
-    known.heardAtMs = this.#deps.clock.nowMs()
-    // Of the same millisecond as a failure, the success is the later word.
-    known.doubtedAtMs = -Infinity
-    this.#outliers.succeeded(route)
   }
 
   #known(route: LiveRoute): Known {
@@ -156,5 +138,32 @@ export class Liveness {
     }
     this.#notes.set(route, known)
     return known
+  }
+}
+
+/** A request under way at a replica. An object without closures: there is one for each request. */
+export class Contact {
+  readonly #known: Known
+  readonly #route: LiveRoute
+  readonly #liveness: Liveness
+  #hasAnswered = false
+
+  constructor(known: Known, route: LiveRoute, liveness: Liveness) {
+    this.#known = known
+    this.#route = route
+    this.#liveness = liveness
+  }
+
+  /** Something of its answer has come. */
+  heard(nowMs: number): void {
+    // Only the first piece says that it takes requests; the others come on a connection that it already has.
+    if (this.#hasAnswered) this.#known.heardAtMs = nowMs
+    else this.#liveness.answered(this.#route, this.#known, nowMs)
+    this.#hasAnswered = true
+  }
+
+  /** Once, whatever became of it. */
+  end(): void {
+    this.#known.underWay -= 1
   }
 }

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, type ErrorExtra } from '../platform/errors.ts
 export class NotServedError extends AppError {
   /** The routes that were passed over, by `routeKey`. */
   readonly passed: ReadonlySet<string>
-  /** Whether no engine can have had anything of it, so that it may wait for another replica. */
+  /** Whether it may wait for another replica: it is not known to end the engines that have it. */
   readonly mayWait: boolean
 
   constructor(

@@ -94,7 +94,7 @@ function fieldsOf(request: HttpRequest, body: Buffer): Fields | Promise<Fields> 
   throw new AppError('unsupported_media_type', text, { details: { param: 'model' } })
 }
 
-function isJsonType(type: string): boolean {
+export function isJsonType(type: string): boolean {
   return /^\s*(?:application|text)\/(?:[\w.-]+\+)?json\b/i.test(type)
 }
 

@@ -43,6 +43,17 @@ export function serveWhenReady(deps: ReadyDeps, ask: Ask, serve: (done: Done) =>
   new Rounds(deps, ask, serve, done).next()
 }
 
+/** The same for a request that has its place already, which `leave` gives back, and is being served. */
+export function serveFrom(
+  deps: ReadyDeps,
+  ask: Ask,
+  leave: () => void,
+  serve: { first: (done: Done) => void; again: (done: Done) => void },
+  done: Done,
+): void {
+  new Rounds(deps, ask, serve.again, done).goOn(leave, serve.first)
+}
+
 class Rounds {
   readonly #deps: ReadyDeps
   readonly #ask: Ask
@@ -58,6 +69,11 @@ class Rounds {
     this.#ask = ask
     this.#serve = serve
     this.#done = done
+  }
+
+  goOn(leave: () => void, serve: (done: Done) => void): void {
+    this.#leave = leave
+    serve(this.#onServed)
   }
 
   next(): void {

@@ -5,6 +5,7 @@ import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Forward } from '../platform/proxy.ts'
+import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ApiStyle } from './api-errors.ts'
 import { Attempt, type AttemptEnd } from './attempt.ts'
 import { noteCandidates, noteLeftOut } from './candidates.ts'
@@ -51,6 +52,8 @@ export interface Exchange {
 const MOST_TRIES = 3
 /** Replicas that a request finds dead by asking them first have not had it, so there may be more of those. */
 const MOST_DEAD = 10
+/** An engine may die with a request by chance. What a second one had and did not answer is not taken to one yet to be loaded. */
+const MOST_REACHED_TO_WAIT = 1
 const RETRY_AFTER_S = 2
 
 /**
@@ -61,8 +64,17 @@ const RETRY_AFTER_S = 2
  * This file, attempt.ts and platform/proxy.ts are all that the bytes of a request and its answer pass through after they
  * were read. Nothing waits here unless a replica must be asked first whether it lives.
  */
-export function serve(deps: ServeDeps, exchange: Exchange, done: Done): void {
-  new Delivery(deps, exchange, done).next()
+export function serve(deps: ServeDeps, exchange: Exchange, done: Done, begun?: Begun): void {
+  const delivery = new Delivery(deps, exchange, done)
+  if (begun) delivery.goOn(begun)
+  else delivery.next()
+}
+
+/** A request that has been sent to a replica already, and is counted there. */
+export interface Begun {
+  route: LiveRoute
+  release: () => void
+  connection: UpstreamConnection
 }
 
 /** A request on its way from replica to replica until one serves it. */
@@ -85,6 +97,12 @@ class Delivery {
     this.#triesBefore = exchange.decision.tries.length
   }
 
+  goOn({ route, release, connection }: Begun): void {
+    this.#passed.push(route)
+    this.#release = release
+    this.#send(route, connection)
+  }
+
   next(): void {
     const { table, liveness, clock } = this.#deps
     const mayTry = this.#exchange.decision.tries.length - this.#triesBefore < MOST_TRIES
@@ -98,14 +116,19 @@ class Delivery {
     else this.#send(route)
   }
 
-  /** Replicas that are left out are tried when there are no others: a try is better than a refusal. */
+  /**
+   * Replicas that are left out are tried when there are no others: a try is better than a refusal. So are those beside one
+   * that could not be reached: they are mostly as far away.
+   */
   #choose(): LiveRoute | undefined {
     const { table, liveness } = this.#deps
     const { model, sessionKey, decision } = this.#exchange
     const ask = { sessionKey }
     const isPassed = (route: LiveRoute): boolean => this.#isPassed(route)
     const isOut = (route: LiveRoute): boolean => this.#isPassed(route) || liveness.whyOut(route) !== undefined
-    const route = table.pick(model, ask, isOut) ?? table.pick(model, ask, isPassed)
+    const isFar = (route: LiveRoute): boolean => isOut(route) || wasUnreachable(decision, route)
+    const nearby = decision.tries.length > 0 ? table.pick(model, ask, isFar) : undefined
+    const route = nearby ?? table.pick(model, ask, isOut) ?? table.pick(model, ask, isPassed)
     if (route) noteCandidates(decision, route, table, liveness)
     return route
   }
@@ -131,8 +154,8 @@ class Delivery {
     this.next()
   }
 
-  #send(route: LiveRoute): void {
-    const attempt = new Attempt(this.#deps, this.#exchange, route, this.#onEnd)
+  #send(route: LiveRoute, sentOn?: UpstreamConnection): void {
+    const attempt = new Attempt(this.#deps, this.#exchange, route, this.#onEnd, sentOn)
     try {
       attempt.start()
     } catch (error) {
@@ -151,6 +174,11 @@ class Delivery {
 
 const nothing = (): void => {}
 
+/** Whether this request could not reach another replica on the same node. */
+function wasUnreachable({ tries }: Decision, { nodeId }: LiveRoute): boolean {
+  return tries.some(({ route, outcome }) => outcome === 'unreachable' && route.nodeId === nodeId)
+}
+
 async function whyNotAlive(checking: Promise<Verdict>, gone: AbortSignal) {
   // Whoever has gone waits for nothing; that it has gone is found when it would be served.
   const verdict = await unlessAborted(checking, gone)
@@ -168,8 +196,8 @@ function unlessAborted<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T |
 
 function failure({ model, decision: { tries } }: Exchange, routes: readonly LiveRoute[]): AppError {
   const extra = { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } }
-  // Of earlier rounds, too: what an engine may have had is not sent to ever more of them.
-  const mayWait = !tries.some(({ mayHaveReached }) => mayHaveReached)
+  // Of earlier rounds, too.
+  const mayWait = tries.filter(({ mayHaveReached }) => mayHaveReached).length <= MOST_REACHED_TO_WAIT
   const passed = new Set(routes.map(routeKey))
   const count = passed.size
   if (count === 0) {

@@ -83,20 +83,25 @@ async function connectTo(
   model: string,
 ): Promise<void> {
   const tried = new Set<string>()
+  /** Nodes that could not be reached: who is beside one is asked last. */
+  const farNodes = new Set<string>()
   const ask = { sessionKey: sessionInHeader(request) }
   const isTried = (route: LiveRoute): boolean => tried.has(routeKey(route))
   const isOut = (route: LiveRoute): boolean => isTried(route) || liveness.whyOut(route) !== undefined
+  const isFar = (route: LiveRoute): boolean => isOut(route) || farNodes.has(route.nodeId)
   while (tried.size < MOST_TRIES) {
-    const route = table.pick(model, ask, isOut) ?? table.pick(model, ask, isTried)
+    const route = table.pick(model, ask, isFar) ?? table.pick(model, ask, isOut) ?? table.pick(model, ask, isTried)
     if (!route) break
     tried.add(routeKey(route))
     const release = table.begin(route, clock.nowMs())
     const contact = liveness.contact(route)
     try {
-      const result = await connectToRoute(request, socket, head, { route, tls }, () => contact.heard())
+      const result = await connectToRoute(request, socket, head, { route, tls }, () => contact.heard(clock.nowMs()))
       if (result.outcome === 'refused') liveness.refused(route, result.status)
-      else if (result.outcome === 'unreachable') liveness.failed(route, result.error.message)
-      else return
+      else if (result.outcome === 'unreachable') {
+        liveness.failed(route, result.error.message)
+        farNodes.add(route.nodeId)
+      } else return
       log.debug({ replica: route.replicaId, outcome: result.outcome }, 'gateway: no WebSocket with this replica')
     } finally {
       contact.end()

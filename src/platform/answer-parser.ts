@@ -118,6 +118,21 @@ export class AnswerParser {
   }
 }
 
+/** The answer to a POST that is all in `bytes` and tells its length; undefined when it is anything else. */
+export function wholeAnswer(bytes: Buffer): { head: AnswerHead; bodyAt: number } | undefined {
+  const at = bytes.indexOf(HEAD_END)
+  if (at === -1) return undefined
+  try {
+    const { head, next, length } = readHead(bytes, at, 'POST')
+    const bodyAt = at + HEAD_END.length
+    return head.statusCode >= 200 && next === 'length' && bodyAt + length === bytes.length
+      ? { head, bodyAt }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function moreThanOne(): Error {
   return new Error('more was sent than one answer')
 }

@@ -31,10 +31,26 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     if (signal?.aborted) return resolve()
     const done = (): void => {
       cancel()
-      signal?.removeEventListener('abort', done)
+      sleepers?.delete(done)
       resolve()
     }
     const cancel = clock.after(delayMs, done)
-    signal?.addEventListener('abort', done, { once: true })
+    const sleepers = signal && sleepersOf(signal)
+    sleepers?.add(done)
   })
+}
+
+/** Who sleeps until a signal. It is listened to once for all of them: a listener for each sleep costs more than the sleep. */
+const allSleepers = new WeakMap<AbortSignal, Set<() => void>>()
+
+function sleepersOf(signal: AbortSignal): Set<() => void> {
+  const known = allSleepers.get(signal)
+  if (known) return known
+  const sleepers = new Set<() => void>()
+  allSleepers.set(signal, sleepers)
+  const wakeAll = (): void => {
+    for (const wake of sleepers) wake()
+  }
+  signal.addEventListener('abort', wakeAll, { once: true })
+  return sleepers
 }

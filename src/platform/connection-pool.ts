@@ -14,10 +14,19 @@ const MOST_IDLE = 256
 const IDLE_MS = 30_000
 const LOOK_EVERY_MS = 5000
 
+/** One upstream's. It is forgotten with the last of them. */
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly idle: UpstreamConnection[]
+  /** How many there are, idle or not. */
+  open: number
+}
+
 /** Connections to upstreams that are kept for later requests. */
 export class ConnectionPool {
   /** By host and port, in two steps: to put both into one text for every request would cost more than to look twice. */
-  readonly #idle = new Map<string, Map<number, UpstreamConnection[]>>()
+  readonly #places = new Map<string, Map<number, Place>>()
   readonly #all = new Set<UpstreamConnection>()
   readonly #idleMs: number
   readonly #keepsAfterChunks: boolean
@@ -31,18 +40,23 @@ export class ConnectionPool {
 
   /** The one that was used last, so that the others grow old when there is less to do; or a new one. */
   take({ host, port }: Address, tls?: UpstreamTls): UpstreamConnection {
-    const idle = this.#idle.get(host)?.get(port)
-    for (let kept = idle?.pop(); kept; kept = idle?.pop()) {
+    const place = this.#places.get(host)?.get(port) ?? this.#newPlace(host, port)
+    const nowMs = performance.now()
+    for (let kept = place.idle.pop(); kept; kept = place.idle.pop()) {
       const isSame = kept.fingerprint === tls?.fingerprint
-      if (isSame && kept.isUsable && performance.now() - kept.idleSinceMs < this.#idleMs) return kept
+      if (isSame && kept.isUsable && nowMs - kept.idleSinceMs < this.#idleMs) {
+        kept.takenAtMs = nowMs
+        return kept
+      }
       kept.destroy()
     }
     const connection = new UpstreamConnection(
       { host, port },
       tls,
-      (free) => this.#keep(host, port, free),
-      (gone) => this.#forget(host, port, gone),
+      (free) => this.#keep(place, free),
+      (gone) => this.#forget(place, gone),
     )
+    place.open += 1
     this.#all.add(connection)
     return connection
   }
@@ -52,31 +66,36 @@ export class ConnectionPool {
     for (const connection of this.#all) connection.destroy()
   }
 
-  #keep(host: string, port: number, connection: UpstreamConnection): void {
-    const ports = this.#idle.get(host) ?? new Map<number, UpstreamConnection[]>()
-    const idle = ports.get(port) ?? []
+  #newPlace(host: string, port: number): Place {
+    const place = { host, port, idle: [], open: 0 }
+    const ports = this.#places.get(host) ?? new Map<number, Place>()
+    this.#places.set(host, ports.set(port, place))
+    return place
+  }
+
+  #keep({ idle }: Place, connection: UpstreamConnection): void {
     const isKept = idle.length < MOST_IDLE && (this.#keepsAfterChunks || !connection.wasChunked)
     if (!isKept) return connection.destroy()
     connection.idleSinceMs = performance.now()
-    if (idle.push(connection) > 1) return
-    ports.set(port, idle)
-    this.#idle.set(host, ports)
+    idle.push(connection)
   }
 
-  #forget(host: string, port: number, connection: UpstreamConnection): void {
+  #forget(place: Place, connection: UpstreamConnection): void {
+    const { host, port, idle } = place
     this.#all.delete(connection)
-    const ports = this.#idle.get(host)
-    const idle = ports?.get(port)
-    const at = idle?.indexOf(connection) ?? -1
-    if (at !== -1) idle!.splice(at, 1)
-    if (idle?.length === 0) ports!.delete(port)
-    if (ports?.size === 0) this.#idle.delete(host)
+    const at = idle.indexOf(connection)
+    if (at !== -1) idle.splice(at, 1)
+    place.open -= 1
+    if (place.open > 0) return
+    const ports = this.#places.get(host)
+    ports?.delete(port)
+    if (ports?.size === 0) this.#places.delete(host)
   }
 
   #dropUnused(): void {
     const nowMs = performance.now()
-    for (const ports of this.#idle.values()) {
-      for (const idle of ports.values()) {
+    for (const ports of this.#places.values()) {
+      for (const { idle } of ports.values()) {
         // The one that was used longest ago comes first.
         const old = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < this.#idleMs)
         for (const connection of idle.splice(0, old === -1 ? idle.length : old)) connection.destroy()

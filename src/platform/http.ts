@@ -16,7 +16,7 @@ import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './socket-answer.ts'
 import { watchBodies } from './stalled-bodies.ts'
 import { securedConnections, type SecuredConnections, type SecuredOptions } from './tls/secured-connections.ts'
-import { openWire } from './wire/wire.ts'
+import { LAST_WORD_MS, openWire, type WireOptions } from './wire/wire.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
@@ -32,7 +32,7 @@ export interface HttpServer {
 export interface HttpServerOptions extends ListenOptions {
   handler: Handler
   /** Serves plain requests under a path by a way that is several times as fast. The others go to `handler`, too. */
-  wire?: { prefix: string; handler: ExchangeHandler }
+  wire?: { prefix: string; handler: ExchangeHandler; shortcut?: WireOptions['shortcut'] }
   /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
   onUpgrade?: UpgradeHandler
   limits?: Partial<HttpLimits>
@@ -43,8 +43,6 @@ export interface HttpServerOptions extends ListenOptions {
 
 const PROBE_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
-/** What is idle when we close may still ask for something: the request may be on its way. */
-const LAST_WORD_MS = 250
 /** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
 const MOST_TURNS = 100
 
@@ -93,6 +91,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       limits,
       keepAliveMs: KEEP_ALIVE_MS,
       serve: (request, response) => answer(request, response, fast.handler),
+      shortcut: fast.shortcut,
     })
   const secured = options.tls && securedConnections(options.tls, limits.headMs)
   const secure: SecuredConnections['take'] = (socket, onReady) =>
@@ -156,20 +155,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       wire?.close()
-      const endIdle = (): void => {
-        wire?.endIdle()
-        secured?.dispose()
-      }
-      // What came while this process did not run is read before it is looked who is idle.
-      const idle = setTimeout(() => void nextTurn().then(nextTurn).then(endIdle), Math.min(graceMs, LAST_WORD_MS))
+      const endSilent = (): void => secured?.dispose()
+      const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
       const cut = setTimeout(() => {
         wire?.destroy()
         for (const socket of connections.keys()) socket.destroy()
       }, graceMs)
       await closed
-      clearTimeout(idle)
+      clearTimeout(silent)
       clearTimeout(cut)
-      endIdle()
+      endSilent()
       wire?.destroy()
       bodies.dispose()
     },

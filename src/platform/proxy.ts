@@ -28,6 +28,8 @@ export interface Upstream extends Address {
   answerHeaders?: Instead
   /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
   onHeard?(): void
+  /** A connection on which it was sent already, as a short call; what that has to tell is told as of any other. */
+  sentOn?: UpstreamConnection | undefined
   /** Looks at the answer as it passes. */
   observer?: AnswerObserver | undefined
 }
@@ -124,6 +126,8 @@ class Passage implements CallEvents, ClientWatcher, Sent {
 
   start(): void {
     clientOf(this.#request.socket).watch(this)
+    const { sentOn } = this.#upstream
+    if (sentOn) return this.#takeOver(sentOn)
     const isStreamed = this.#body === undefined && hasBody(this.#request)
     this.#send(isStreamed ? undefined : this.#upstream.pool)
     if (isStreamed) this.#stream()
@@ -205,6 +209,12 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     this.#sentAtMs = performance.now()
     const method = this.#request.method ?? 'GET'
     connection.begin(method, requestHead(this.#request, this.#upstream, this.#body), this.#body, this)
+  }
+
+  #takeOver(connection: UpstreamConnection): void {
+    this.#connection = connection
+    this.#sentAtMs = connection.takenAtMs
+    connection.lengthen(this.#request.method ?? 'GET', this)
   }
 
   #stream(): void {

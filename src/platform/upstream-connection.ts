@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { Address } from './address.ts'
-import { AnswerParser, type AnswerEvents } from './answer-parser.ts'
+import { AnswerParser, wholeAnswer, type AnswerEvents, type AnswerHead } from './answer-parser.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
+import { RepeatedHead } from './wire/repeated-head.ts'
 
 /**
  * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
@@ -15,6 +16,14 @@ export interface CallEvents extends AnswerEvents {
   onDrain(): void
   /** There will be no answer, or no more of it. */
   onFailed(error: Error): void
+}
+
+/** A request of which nothing is expected but a short answer that comes whole. */
+export interface ShortCall {
+  /** The answer; what is in `bytes` from `bodyAt` on is its body. False, and nothing done: it is to be told piece by piece. */
+  onWhole(head: AnswerHead, bytes: Buffer, bodyAt: number): boolean
+  /** It is something else. Calls `lengthen`, or `destroy` when nobody wants to know any more. */
+  onLonger(): void
 }
 
 const CONNECT_WITHIN_MS = 5000
@@ -35,8 +44,9 @@ export class UpstreamConnection {
   isReused = false
   /** Its last answer came in chunks. */
   wasChunked = false
-  /** When it was last given back. */
+  /** When it was last given back, and last taken. */
   idleSinceMs = 0
+  takenAtMs = 0
   /** Of the certificate that it was shown, when it is encrypted. */
   readonly fingerprint: string | undefined
   readonly #socket: Socket
@@ -44,6 +54,9 @@ export class UpstreamConnection {
   readonly #onGone: (connection: UpstreamConnection) => void
   #parser: AnswerParser | undefined
   #events: CallEvents | undefined
+  #short: ShortCall | undefined
+  /** Of its last short answer. */
+  #known: { repeated: RepeatedHead; head: AnswerHead } | undefined
 
   /** `onFree`: its answer has ended and it may have another request. `onGone`: it is no more. */
   constructor(
@@ -80,6 +93,11 @@ export class UpstreamConnection {
     return this.#socket.writable
   }
 
+  /** It has a short call. */
+  get isShort(): boolean {
+    return this.#short !== undefined
+  }
+
   /** `head` ends with its empty line. Without `body` there is none, or it follows with `write`. */
   begin(method: string, head: string, body: Buffer | undefined, events: CallEvents): void {
     this.#events = events
@@ -92,6 +110,19 @@ export class UpstreamConnection {
     socket.write(head, 'latin1')
     socket.write(body)
     socket.uncork()
+  }
+
+  /** The same for a request in one text whose answer is expected to be short. Nothing of its body follows. */
+  beginShort(text: string, call: ShortCall): void {
+    this.#short = call
+    this.#socket.write(text, 'latin1')
+  }
+
+  /** Makes an ordinary call of a short one. */
+  lengthen(method: string, events: CallEvents): void {
+    this.#short = undefined
+    this.#events = events
+    this.#parser = new AnswerParser(method, events)
   }
 
   /** False when the upstream does not keep up. */
@@ -107,8 +138,14 @@ export class UpstreamConnection {
     this.#socket.resume()
   }
 
+  /** Ends it, and whoever waits is told why. */
+  giveUp(error: Error): void {
+    this.#fail(error)
+  }
+
   /** Tells nothing more. */
   destroy(): void {
+    this.#short = undefined
     this.#events = undefined
     this.#parser = undefined
     this.#socket.destroy()
@@ -120,6 +157,7 @@ export class UpstreamConnection {
   }
 
   #onData(bytes: Buffer): void {
+    if (this.#short && this.#tellWhole(this.#short, bytes)) return
     const parser = this.#parser
     // Whatever it says when nobody has asked: it is not to be trusted with a request.
     if (!parser) return this.destroy()
@@ -130,6 +168,39 @@ export class UpstreamConnection {
     }
     if (parser.hasEnded) this.#settle(parser)
     else this.#events?.onPause()
+  }
+
+  /** False when the answer is no short one, and its call a longer one from here on. */
+  #tellWhole(short: ShortCall, bytes: Buffer): boolean {
+    const known = this.#known
+    let head: AnswerHead
+    let bodyAt: number
+    if (known?.repeated.matches(bytes)) {
+      head = known.head
+      bodyAt = known.repeated.bodyAt
+      if (bodyAt + known.repeated.length !== bytes.length) return this.#tellLonger(short)
+    } else {
+      const whole = wholeAnswer(bytes)
+      if (!whole) return this.#tellLonger(short)
+      head = whole.head
+      bodyAt = whole.bodyAt
+      // What names each answer is passed on, so that such a head is read every time.
+      const isNamed = head.headers['x-request-id'] !== undefined
+      const repeated = isNamed ? undefined : RepeatedHead.of(bytes.toString('latin1', 0, bodyAt))
+      this.#known = repeated && { repeated, head }
+    }
+    if (!short.onWhole(head, bytes, bodyAt)) return this.#tellLonger(short)
+    this.#short = undefined
+    this.isReused = true
+    this.wasChunked = false
+    if (head.mayKeepAlive && this.#socket.writable) this.#onFree(this)
+    else this.#socket.destroy()
+    return true
+  }
+
+  #tellLonger(short: ShortCall): boolean {
+    short.onLonger()
+    return false
   }
 
   /** Its answer has ended. */
@@ -145,12 +216,14 @@ export class UpstreamConnection {
   }
 
   #onNoMore(): void {
+    this.#short?.onLonger()
     const parser = this.#parser
     if (parser?.close()) return this.#settle(parser)
     this.#fail(Object.assign(new Error('it closed the connection'), { code: 'ECONNRESET' }))
   }
 
   #fail(error: Error): void {
+    this.#short?.onLonger()
     const events = this.#events
     this.destroy()
     events?.onFailed(error)

@@ -108,7 +108,7 @@ export async function newestEventOf(
 /** Keeps the newest `most` of the last `maxAgeMs`, and always the very newest, from which the numbers go on. */
 export async function pruneEvents(tx: Sql, { most, maxAgeMs }: { most: number; maxAgeMs: number }): Promise<void> {
   const newestId = await newestEventId(tx)
-  await tx.query('delete from events where id <= $1 or (at < now_ms() - $2 and id < $3)', [
+  await tx.query('delete from events where id <= $1 or (at < (select now_ms()) - $2 and id < $3)', [
     newestId - most,
     maxAgeMs,
     newestId,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ReportedEngineMessage } from '../api/bus/messages.ts'
-import { device, type Hardware } from '../api/hardware.ts'
+import { device } from '../api/hardware.ts'
 import { budgetBytes, parseBudget } from '../core/nodes/budget.ts'
 import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
 import type { Node } from '../core/types.ts'
@@ -8,10 +7,10 @@ import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
 import { listLabels } from './labels.ts'
-import { decisiveEngines, reportedEngines, sameForDecisions, toNodeEngines } from './node-engines.ts'
+import { decisiveEngines, reportedEngines, toNodeEngines } from './node-engines.ts'
 import { RowMemory } from './row-memory.ts'
 
-const devicesText = jsonText(z.array(device))
+export const devicesText = jsonText(z.array(device))
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
@@ -71,10 +70,11 @@ export interface StoredNode extends Node {
   tlsFingerprint: string | null
 }
 
+const selectDecisive = `select ${Object.keys(decisive).join(', ')} from nodes`
+
 /** The nodes as decisions see them, or only these. */
 export async function listDecisiveNodes(sql: Sql, ids?: Among): Promise<StoredNode[]> {
-  const columns = Object.keys(decisive).join(', ')
-  const rows = await queryAmong(sql, 'id', ids, (where) => `select ${columns} from nodes ${where} order by name`)
+  const rows = await queryAmong(sql, 'id', ids, (where) => `${selectDecisive} ${where} order by name`)
   const labels = await listLabels(sql, ids)
   return decisiveRows.parse(rows).map((row) => toNode(row, labels.get(row.id) ?? []))
 }
@@ -148,6 +148,14 @@ export async function findNode(sql: Sql, id: string): Promise<NodeRow | undefine
   return nodeRows.parse(await sql.query('select * from nodes where id = $1', [id]))[0]
 }
 
+/** Who a node is: all that its credentials are made from, which every node asks for again and again. */
+export async function findNodeIdentity(
+  sql: Sql,
+  id: string,
+): Promise<Pick<NodeRow, 'id' | 'name' | 'public_key' | 'approved_at'> | undefined> {
+  return (await sql.query<NodeRow>('select id, name, public_key, approved_at from nodes where id = $1', [id]))[0]
+}
+
 export async function findNodeByKey(tx: Sql, publicKey: string): Promise<NodeRow | undefined> {
   return nodeRows.parse(await tx.query('select * from nodes where public_key = $1', [publicKey]))[0]
 }
@@ -207,13 +215,13 @@ function declared(node: NodeFacts): (string | number | null)[] {
 /** The boot of a node that said goodbye: no heartbeat has it, so none brings the node back. */
 const GONE = ''
 
-/** False when the node has said goodbye before. */
-export async function sayGoodbye(tx: Sql, id: string): Promise<boolean> {
+/** False when the node has said goodbye before, or runs again since that boot. */
+export async function sayGoodbye(tx: Sql, id: string, bootId: string | undefined): Promise<boolean> {
   const rows = await tx.query(
     `update nodes set boot_id = $2, liveness = 'offline',
        liveness_since = case when liveness = 'offline' then liveness_since else now_ms() end
-     where id = $1 and boot_id <> $2 returning id`,
-    [id, GONE],
+     where id = $1 and boot_id <> $2 and boot_id = coalesce($3, boot_id) returning id`,
+    [id, GONE, bootId ?? null],
   )
   return rows.length === 1
 }
@@ -244,99 +252,8 @@ export async function deleteNode(tx: Sql, id: string): Promise<void> {
   await tx.query('delete from nodes where id = $1', [id])
 }
 
-export interface HeartbeatFacts extends Hardware {
-  nodeId: string
-  bootId: string
-  seq: number
-  engines: readonly ReportedEngineMessage[]
-}
-
-/** What a heartbeat is compared with. */
-export interface BeforeHeartbeat {
-  name: string
-  liveness: string
-  devices: string
-  engines: string
-  available_ram: number | null
-  available_disk: number | null
-}
-
-/** Of several nodes in one statement, by their ids: to ask for each by itself takes longer than to write it. */
-export async function readBeforeHeartbeats(tx: Sql, nodeIds: Among): Promise<Map<string, BeforeHeartbeat>> {
-  const select = (where: string): string =>
-    `select id, name, liveness, devices, engines, available_ram, available_disk from nodes ${where}`
-  const rows = (await queryAmong(tx, 'id', nodeIds, select)) as unknown as (BeforeHeartbeat & { id: string })[]
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-/**
- * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
- * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was. `roomier`: it
- * has more free than before.
- */
-export async function recordHeartbeat(
-  tx: Sql,
-  facts: HeartbeatFacts,
-  known?: BeforeHeartbeat,
-): Promise<{ name: string; back: boolean; otherEngines: boolean; roomier: boolean } | undefined> {
-  const before = known ?? (await readBeforeHeartbeats(tx, [facts.nodeId])).get(facts.nodeId)
-  if (!before) return undefined
-  const devices = facts.devices.some((gpu) => gpu.available_vram === null)
-    ? withLastKnown(facts.devices, devicesText.parse(before.devices))
-    : facts.devices
-  const engines = JSON.stringify(facts.engines)
-  const devicesNow = JSON.stringify(devices)
-  const written = await tx.query(
-    `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
-       liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
-       gpu_vendor = $3, devices = $4, total_ram = $5, available_ram = $6, total_disk = $7, available_disk = $8
-     where id = $1 and boot_id = $9 and heartbeat_seq < $2 and approved_at is not null returning id`,
-    [
-      facts.nodeId,
-      facts.seq,
-      facts.gpu_vendor,
-      devicesNow,
-      facts.total_ram,
-      facts.available_ram,
-      facts.total_disk,
-      facts.available_disk,
-      facts.bootId,
-    ],
-  )
-  if (written.length === 0) return undefined
-  // By far the longest text of a node, and nearly always the same as before.
-  const isOther = engines !== before.engines
-  if (isOther) await tx.query('update nodes set engines = $2 where id = $1', [facts.nodeId, engines])
-  const otherEngines = isOther && !sameForDecisions(before.engines, engines)
-  const roomier =
-    hasGrown(before.available_ram, facts.available_ram) ||
-    hasGrown(before.available_disk, facts.available_disk) ||
-    (devicesNow !== before.devices && hasRoomierDevice(devicesText.parse(before.devices), devices))
-  return { name: before.name, back: before.liveness !== 'online', otherEngines, roomier }
-}
-
-/** Readings flutter by some megabytes all the time; nothing waits for so little. */
-const ROOM_STEP = 64 * 2 ** 20
-
-function hasGrown(before: number | null, now: number | null): boolean {
-  return before === null || now === null ? before !== now : now - before >= ROOM_STEP
-}
-
-/** Devices that have come or gone are as good as grown. */
-function hasRoomierDevice(before: Devices, now: Devices): boolean {
-  if (before.length !== now.length) return true
-  return now.some((gpu, i) => {
-    const last = before[i]!
-    return gpu.uuid !== last.uuid || hasGrown(last.available_vram, gpu.available_vram)
-  })
-}
-
-type Devices = Hardware['devices']
-
-function withLastKnown(devices: Devices, known: Devices): Devices {
-  const last = new Map(known.map((gpu) => [gpu.uuid, gpu.available_vram]))
-  return devices.map((gpu) => ({ ...gpu, available_vram: gpu.available_vram ?? last.get(gpu.uuid) ?? null }))
-}
+/** Asked once for all rows and not for each. */
+const NOW = '(select now_ms())'
 
 export interface LivenessLimits {
   unreachableAfterMs: number
@@ -355,7 +272,7 @@ export interface SilentReplica {
 export async function listSilentReplicas(sql: Sql, silentForMs: number): Promise<SilentReplica[]> {
   const rows = await sql.query<Omit<SilentReplica, 'nodeId'> & { node_id: string }>(
     `select n.id as node_id, n.address, n.tls_fingerprint, r.id, r.generation from nodes n join replicas r on r.node_id = n.id
-     where r.state = 'ready' and n.liveness <> 'offline' and coalesce(n.last_heartbeat, 0) < now_ms() - $1 and n.boot_id <> ''
+     where r.state = 'ready' and n.liveness <> 'offline' and coalesce(n.last_heartbeat, 0) < ${NOW} - $1 and n.boot_id <> ''
        and not exists (select 1 from replicas o where o.node_id = n.id and o.state = 'ready' and o.id < r.id)`,
     [silentForMs],
   )
@@ -374,7 +291,7 @@ export async function judgeLiveness(
   answering: readonly string[] = [],
 ): Promise<{ id: string; name: string; liveness: 'unreachable' | 'offline' }[]> {
   const silentFor = (limit: string): string =>
-    `(coalesce(last_heartbeat, 0) < now_ms() - ${limit} and $3 < now_ms() - ${limit})`
+    `(coalesce(last_heartbeat, 0) < ${NOW} - ${limit} and $3 < ${NOW} - ${limit})`
   const isNot = answering.length === 0 ? '1 = 1' : `id not in (${answering.map((_, i) => `$${i + 4}`).join(', ')})`
   const judged = `case
     when ${silentFor('$2')} and ${isNot} then 'offline'

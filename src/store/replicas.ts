@@ -8,7 +8,7 @@ import type { Replica, ReplicaState } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 import { queryAmong, type Among } from './query-among.ts'
-import type { RowMemory } from './row-memory.ts'
+import { RecentRows, type RowMemory } from './row-memory.ts'
 
 /** With what the worker last said of its start and its end; decisions do not look at it. */
 export interface StoredReplica extends Replica {
@@ -71,15 +71,15 @@ const replicaRow = z
     outOfMemory: row.out_of_memory === 1,
     createdMs: row.created_at,
   }))
-const replicaRows = replicaRow.array()
+const recent = new RecentRows((row) => replicaRow.parse(row))
 
 /** All of them, or only those on these nodes. */
 export async function listReplicas(sql: Sql, nodeIds?: Among): Promise<StoredReplica[]> {
-  return replicaRows.parse(await queryAmong(sql, 'node_id', nodeIds, inOrder))
+  return recent.parse(await queryAmong(sql, 'node_id', nodeIds, inOrder))
 }
 
 export async function listReplicasOfModels(sql: Sql, modelNames: Among): Promise<StoredReplica[]> {
-  return replicaRows.parse(await queryAmong(sql, 'model_name', modelNames, inOrder))
+  return recent.parse(await queryAmong(sql, 'model_name', modelNames, inOrder))
 }
 
 function inOrder(where: string): string {
@@ -92,7 +92,7 @@ export async function listReplicasAgain(sql: Sql, memory: RowMemory<StoredReplic
 
 export async function listReplicasOfNode(sql: Sql, nodeId: string): Promise<StoredReplica[]> {
   const text = 'select * from replicas where node_id = $1 order by model_name, replica_index'
-  return replicaRows.parse(await sql.query(text, [nodeId]))
+  return recent.parse(await sql.query(text, [nodeId]))
 }
 
 export type NewReplica = Pick<

@@ -7,7 +7,8 @@ import type { Order, Race, RaceEnd } from '../testing/reservation-process.ts'
 import type { CreateStore, EmptyStore } from './contract.ts'
 import { openDatabase, type Database } from './database.ts'
 import { saveModel } from './models.ts'
-import { insertNode, recordHeartbeat } from './nodes.ts'
+import { recordHeartbeat } from './node-heartbeats.ts'
+import { insertNode } from './nodes.ts'
 import { listReplicas } from './replicas.ts'
 
 const GIB = 2 ** 30

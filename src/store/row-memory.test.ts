@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RowMemory } from './row-memory.ts'
+import { RecentRows, RowMemory } from './row-memory.ts'
 
 const parse = (row: Readonly<Record<string, unknown>>): { n: number } => ({ n: Number(row['n']) })
 
@@ -29,4 +29,20 @@ test('a row that was gone is parsed anew', () => {
   const [first] = memory.parse([{ id: 'a', n: 1 }], parse)
   memory.parse([], parse)
   expect(memory.parse([{ id: 'a', n: 1 }], parse)[0]).not.toBe(first)
+})
+
+test('rows that are read by different readers are remembered until they change', () => {
+  const recent = new RecentRows(parse)
+  const [a] = recent.parse([{ id: 'a', n: 1 }])
+  recent.parse([{ id: 'b', n: 1 }])
+  expect(recent.parse([{ id: 'a', n: 1 }])[0]).toBe(a)
+  expect(recent.parse([{ id: 'a', n: 2 }])).toEqual([{ n: 2 }])
+  expect(recent.parse([{ id: 'a', n: 1 }])[0]).not.toBe(a)
+})
+
+test('no more of them are remembered than there is room for', () => {
+  const recent = new RecentRows(parse)
+  const [first] = recent.parse([{ id: 'first', n: 0 }])
+  recent.parse(Array.from({ length: 10_000 }, (_, i) => ({ id: `r${i}`, n: i })))
+  expect(recent.parse([{ id: 'first', n: 0 }])[0]).not.toBe(first)
 })

@@ -11,7 +11,7 @@ import { startEventFeed, type EventFeed } from '../control/event-feed.ts'
 import { controlEvents } from '../control/events.ts'
 import type { Heard } from '../control/live/picture.ts'
 import { startLiveFeed, type LiveFeed } from '../control/live/live-feed.ts'
-import { takeHeartbeats, type HeartbeatOutcome } from '../control/heartbeats.ts'
+import { changedNodes, takeHeartbeats, type HeartbeatOutcome } from '../control/heartbeats.ts'
 import type { KeptWorld } from '../control/kept-world.ts'
 import { OwnWrites } from '../control/own-writes.ts'
 import { Traffic } from '../control/traffic.ts'
@@ -133,8 +133,14 @@ export class ControlScene {
   }
 
   /** A call that `who` signs. */
-  signed<T = Registered>(who: Applicant, method: string, path: string, signedAtMs = Date.now()): Promise<Answer<T>> {
-    return this.call<T>(method, path, undefined, signatureOf(who, method, path, signedAtMs))
+  signed<T = Registered>(
+    who: Applicant,
+    method: string,
+    path: string,
+    signedAtMs = Date.now(),
+    body?: object,
+  ): Promise<Answer<T>> {
+    return this.call<T>(method, path, body, signatureOf(who, method, path, signedAtMs))
   }
 
   /** Registers over HTTP; the applicant remembers its id. */
@@ -167,7 +173,7 @@ export class ControlScene {
       return { nodeId: who.nodeId, heartbeat: aHeartbeat({ boot_id: who.bootId, seq: who.seq, ...facts }) }
     })
     const take = () => takeHeartbeats(this.db, this.lease, controlEvents(silentLogger), batch)
-    return this.own.during({ nodeIds: batch.map(({ nodeId }) => nodeId) }, take)
+    return this.own.during({ nodeIds: batch.map(({ nodeId }) => nodeId) }, take, changedNodes)
   }
 
   /** A turn of a leader that has listened since `sinceMs` and had a turn just now. */

@@ -6,7 +6,14 @@ import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, REPLICAS_PREFIX } from '../a
 import type { Handler } from '../platform/http.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
 import { serve } from './http.ts'
-import { dataPortHandler, dataPortUpgrades, replicaHandler, type DataPortOptions } from '../worker/data-port.ts'
+import type { Shortcut } from '../platform/wire/shortcut.ts'
+import {
+  dataPortHandler,
+  dataPortUpgrades,
+  replicaHandler,
+  replicaShortcut,
+  type DataPortOptions,
+} from '../worker/data-port.ts'
 import { enginePool } from '../worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../worker/data-port/target.ts'
 
@@ -37,15 +44,22 @@ export class TestReplica implements ServedReplica {
   }
 }
 
+export interface DataPortStage extends Partial<DataPortOptions> {
+  /** What takes the place of the shortcut; undefined when there is to be none. */
+  shortcut?: (shortcut: Shortcut | undefined) => Shortcut | undefined
+}
+
 /** A data port in front of one engine, whose replica is `r` of generation 7, and who asks it as a gateway does. */
-export async function aDataPort(engine: Handler | number, options: Partial<DataPortOptions> = {}) {
+export async function aDataPort(engine: Handler | number, stage: DataPortStage = {}) {
+  const { shortcut: inPlace = (one) => one, ...options } = stage
   const port = typeof engine === 'number' ? engine : Number(new URL(await serve(engine)).port)
   const replica = new TestReplica(port)
   const replicas = { find: (id: string) => (id === 'r' ? replica : undefined) }
   const pool = enginePool()
   onTestFinished(() => pool.destroy())
   const dataPort = { replicas, dataKey: () => 'right', checks: {}, pool, ...options }
-  const wire = { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) }
+  const shortcut = inPlace(replicaShortcut(dataPort)())
+  const wire = { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: () => shortcut }
   const url = await serve(dataPortHandler(dataPort), { wire, onUpgrade: dataPortUpgrades(dataPort) })
   const ask = (path = '/v1/x', init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {}) =>
     fetch(`${url}${replicaPath('r', 7)}${path}`, { ...init, headers: { ...gatewayHeaders, ...init.headers } })

@@ -1,13 +1,14 @@
 import { onTestFinished } from 'vitest'
-import type { RoutedModelMessage, RouteMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
+import type { RoutedKeyMessage, RoutedModelMessage, RouteMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
-import type { Caller } from '../gateway/guard.ts'
+import { allowInference, type Caller } from '../gateway/guard.ts'
 import { inferenceApi, type InferenceDeps } from '../gateway/inference.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { ExchangeHandler } from '../platform/exchange.ts'
 import type { Handler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
+import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { serve } from './http.ts'
 
 export const anyone: Caller = { keyId: null, models: null }
@@ -33,31 +34,42 @@ export interface StageOptions extends Partial<InferenceDeps> {
   addresses?: string[]
   /** Their nodes were heard just now, so nobody is asked whether it lives. */
   isHeard?: boolean
+  /** Callers are judged by these keys, as at the real door, instead of being `caller`. */
+  keys?: RoutedKeyMessage[]
+  /** What takes the place of the shortcut; undefined when there is to be none. */
+  shortcut?: (shortcut: Shortcut | undefined) => Shortcut | undefined
 }
 
 /** A gateway in front of workers that answer as told; `m` is served by all of them, each as a replica r0, r1, … */
 export async function aGateway(workers: Handler[], options: StageOptions = {}) {
-  const { models = [aRoutedModel()], caller = anyone, addresses = [], isHeard = true, ...deps } = options
+  const { models = [aRoutedModel()], caller = anyone, addresses = [], isHeard = true, keys, ...rest } = options
+  const { shortcut: inPlace = (one) => one, ...deps } = rest
   const hosts = await Promise.all(workers.map(async (worker) => new URL(await serve(worker)).host))
   const routes = [...hosts, ...addresses].map((address, i) => aRouteMessage(i, { address }))
   const clock = deps.clock ?? systemClock
   const table = new LiveTable()
-  table.replace(aSnapshot({ models, routes }))
+  table.replace(aSnapshot({ models, routes, keys: keys ?? [] }))
   const heard = isHeard ? routes.map((route) => route.node_id) : []
   table.apply({ feed: 'f', version: 1, from_version: 1, set: [], removed: [], heard }, clock.nowMs())
   // What is not there is not waited for, unless a test is about that.
   const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', modelLoadWaitMs: 1, ...deps })
   onTestFinished(() => api.dispose())
-  const handler: ExchangeHandler = (request, response) =>
-    request.url?.startsWith('/api/') ? api.ollama(request, response, caller) : api(request, response, caller)
-  const url = await serve(handler, { wire: { prefix: '/v1/', handler } })
+  const guard = { keys: table, clock }
+  const handler: ExchangeHandler = (request, response) => {
+    const asks = keys ? allowInference(request, guard) : caller
+    return request.url?.startsWith('/api/') ? api.ollama(request, response, asks) : api(request, response, asks)
+  }
+  // The shortcut judges callers for itself; those of tests on this machine are anyone.
+  const shortcut = caller === anyone ? inPlace(api.shortcut(guard)) : undefined
+  const wire = { prefix: '/v1/', handler, shortcut: () => shortcut }
+  const url = await serve(handler, { wire })
   const post = (path: string, body: unknown, init: RequestInit = {}) =>
     fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init })
   const ask = (body: unknown = { model: 'm' }, init: RequestInit = {}) => post('/v1/chat/completions', body, init)
   const inFlight = () => table.routesOf('m').map((route) => table.loadOf(route).here)
   /** The record of an answer, once the gateway has written it. */
   const decisionOf = (response: Response) => api.decisions.find(response.headers.get('x-request-id')!)
-  return { url, post, ask, table, routes, inFlight, decisions: api.decisions, decisionOf }
+  return { url, wire, post, ask, table, routes, inFlight, decisions: api.decisions, decisionOf }
 }
 
 export const refuseWith =

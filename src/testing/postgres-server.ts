@@ -30,8 +30,14 @@ const USER: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY :
 const START_TRIES = 100
 const START_PAUSE_MS = 100
 
+interface PostgresOptions {
+  tls?: CertificatePair
+  /** What it has committed is on the disk, as PostgreSQL has it by itself; for who measures. */
+  isDurable?: boolean
+}
+
 /** A PostgreSQL of our own: in a temporary folder, on a free port of 127.0.0.1, gone when this process is gone. */
-export async function startPostgresServer({ tls }: { tls?: CertificatePair } = {}): Promise<TestServer> {
+export async function startPostgresServer({ tls, isDurable = false }: PostgresOptions = {}): Promise<TestServer> {
   const bin = findPostgres()
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-postgres-'))
   const password = randomBytes(16).toString('hex')
@@ -40,7 +46,7 @@ export async function startPostgresServer({ tls }: { tls?: CertificatePair } = {
   try {
     await initdb(bin, folder)
     if (tls) writeForServer(folder, tls)
-    return await serve(bin, folder, password, tls !== undefined)
+    return await serve(bin, folder, password, { hasTls: tls !== undefined, isDurable })
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
@@ -69,7 +75,12 @@ function writeForServer(folder: string, { cert, key }: CertificatePair): void {
   }
 }
 
-async function serve(bin: string, folder: string, password: string, ssl: boolean): Promise<TestServer> {
+async function serve(
+  bin: string,
+  folder: string,
+  password: string,
+  { hasTls, isDurable }: { hasTls: boolean; isDurable: boolean },
+): Promise<TestServer> {
   const port = await freePort()
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -77,9 +88,9 @@ async function serve(bin: string, folder: string, password: string, ssl: boolean
     unix_socket_directories: '',
     max_connections: 300,
     shared_buffers: '32MB',
-    // Nothing here outlives the run and nobody cuts the power; what is tested is what clients see.
-    fsync: 'off',
-    ssl: ssl ? 'on' : 'off',
+    // In tests nothing outlives the run and nobody cuts the power; what is tested is what clients see.
+    fsync: isDurable ? 'on' : 'off',
+    ssl: hasTls ? 'on' : 'off',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const log = openSync(join(folder, 'log'), 'a')

@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
+import { FamiliarHeads } from '../platform/wire/familiar-heads.ts'
 import { WireConnection } from '../platform/wire/wire-connection.ts'
 import type { WireRequest } from '../platform/wire/wire-request.ts'
 
@@ -31,7 +32,12 @@ export async function readByWire(pieces: readonly Buffer[], prefix = '/', header
     prefix,
     headerBytes,
     keepAliveS: 65,
+    soonMs: 0,
+    shortcut: undefined,
+    familiarHeads: new FamiliarHeads(),
+    learn: () => undefined,
     isClosing: false,
+    hearOut: () => undefined,
     serve(request, response) {
       const { method, url, rawHeaders } = request
       const seen = { method, url, rawHeaders, body: '', isWhole: false }

@@ -9,11 +9,13 @@ import { sendMetrics } from '../platform/exposition.ts'
 import { pathOf, type Handler, type UpgradeHandler } from '../platform/http.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
+import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { answerOnSocket } from '../platform/socket-answer.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { callEngine, engineAt, noAnswer } from './data-port/engine-call.ts'
 import { EngineTrace } from './data-port/engine-trace.ts'
 import { refuse } from './data-port/refuse.ts'
+import { engineShortcut } from './data-port/shortcut.ts'
 import type { WorkerCounts } from './worker-metrics.ts'
 import { checkKey, findTarget, notServed, type Replicas } from './data-port/target.ts'
 
@@ -81,6 +83,18 @@ export function replicaHandler({
     const trace = place && new EngineTrace(tracer!, place, { id, modelName: replica.spec.model_name })
     return callEngine(request, response, replica, path, pool, { meter, trace })
   }
+}
+
+/** The quickest way to a replica. There is none where requests are traced, or connections to engines are not kept. */
+export function replicaShortcut({
+  replicas,
+  dataKey,
+  pool,
+  counts,
+  tracer,
+}: DataPortOptions): () => Shortcut | undefined {
+  const shortcut = pool && !tracer ? engineShortcut({ replicas, dataKey, pool, counts }) : undefined
+  return () => shortcut
 }
 
 function refuseOrThrow(request: HttpRequest, response: HttpResponse, error: unknown): void {

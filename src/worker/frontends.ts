@@ -64,8 +64,9 @@ export class Frontends {
     return registered.parse(await this.#callAsNode(`/api/node/${nodeId}/credentials`))
   }
 
-  async deregister(nodeId: string): Promise<void> {
-    await this.#callAsNode(`/api/node/${nodeId}/deregister`, { timeoutMs: GOODBYE_TIMEOUT_MS })
+  async deregister(nodeId: string, bootId: string): Promise<void> {
+    const options = { timeoutMs: GOODBYE_TIMEOUT_MS, body: { boot_id: bootId } }
+    await this.#callAsNode(`/api/node/${nodeId}/deregister`, options)
   }
 
   /** Where a file below the models folder of a frontend is to be had, and what proves that it is us who ask. */
@@ -86,7 +87,7 @@ export class Frontends {
     return { authorization: `Node ${signedAtMs}.${sign(this.#deps.seed, signedText(method, path, signedAtMs))}` }
   }
 
-  #callAsNode(path: string, options: { timeoutMs?: number } = {}): Promise<unknown> {
+  #callAsNode(path: string, options: { timeoutMs?: number; body?: object } = {}): Promise<unknown> {
     return this.#any.post(path, { headers: this.#signed('POST', path), ...options })
   }
 }

@@ -19,6 +19,7 @@ export interface MembershipDeps {
   /** Credentials to work with from now on; the first time, and whenever they may have changed. */
   onCredentials: (nodeId: string, credentials: NodeCredentials) => void
   checkMs?: number | undefined
+  refreshMs?: number | undefined
 }
 
 export interface Link {

@@ -15,7 +15,14 @@ import { Metrics } from '../platform/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
-import { dataPortHandler, dataPortUpgrades, healthHandler, replicaHandler, type DataPortOptions } from './data-port.ts'
+import {
+  dataPortHandler,
+  dataPortUpgrades,
+  healthHandler,
+  replicaHandler,
+  replicaShortcut,
+  type DataPortOptions,
+} from './data-port.ts'
 import { DataTls, isDataTlsWanted, type DataTlsMode } from './data-port/data-tls.ts'
 import { enginePool } from './data-port/engine-call.ts'
 import { Frontends, type Facts } from './frontends.ts'
@@ -249,7 +256,8 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   life.own('goodbye', async () => {
     over.abort()
     // Nobody may hear it: silence says the same, later.
-    if (nodeId !== undefined && !isSentAway && !leavesEngines()) await frontends.deregister(nodeId).catch(() => {})
+    if (nodeId === undefined || isSentAway || leavesEngines()) return
+    await frontends.deregister(nodeId, boot.id).catch(() => {})
   })
   life.own('replicas', () => {
     isLeaving = leavesEngines()
@@ -304,7 +312,7 @@ async function openDataPort(
     purpose,
     flag: '--worker-listen',
     handler: dataPortHandler(dataPort),
-    wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort) },
+    wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: replicaShortcut(dataPort) },
     onUpgrade: dataPortUpgrades(dataPort),
     tls: tls && { upgrade: () => tls.upgrade, mayBePlain: (socket) => tls.mayBePlain(socket) },
     // More than a gateway takes from its clients, because it adds some of its own.

@@ -34,6 +34,8 @@ export const adminRoutes = {
     path: '/api/node/:id/deregister',
     auth: 'node',
     summary: 'A node says goodbye: offline until it registers again',
+    // Workers of the release before say nothing.
+    body: schemas.goodbye.optional(),
     reply: done,
   },
   nodeFile: {

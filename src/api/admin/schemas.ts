@@ -329,6 +329,9 @@ export const nodeRegistration = z.strictObject({
 })
 export type NodeRegistration = z.infer<typeof nodeRegistration>
 
+/** Which run of the worker says goodbye: word of it may come late, when the next one has registered. */
+export const goodbye = z.strictObject({ boot_id: z.string().max(200) })
+
 export const signedRegistration = z.strictObject({
   registration: nodeRegistration,
   signature: z.string().max(200),

@@ -253,7 +253,7 @@ describe('which node is meant', () => {
     [
       '0198c7a0',
       2,
-      `"0198c7a0" may mean more than one node: gpu-1 (${ID}), gpu-2 (0198c7a0-1111-7000-8000-000000000002).`,
+      `"0198c7a0" may mean more than one node: gpu-1 (${ID}), gpu-2 (0198c7a0-1111-7000-8000-000000000002). Say which by its id.`,
     ],
   ])('%s', async (wanted, code, stderr) => {
     expect(await run(['show', wanted])).toMatchObject({ code, stderr: `${stderr}\n`, calls: [] })

@@ -1,21 +1,25 @@
-import { sayGoodbye } from '../../store/nodes.ts'
+import { findNodeIdentity, sayGoodbye } from '../../store/nodes.ts'
 import { deleteReplicasOfNode } from '../../store/replicas.ts'
 import { change } from '../change.ts'
 import { registeredAs } from '../node-credentials.ts'
 import { registerNode } from '../register-node.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
-import { neededNode } from './node-view.ts'
+import { neededNode, noNode } from './node-view.ts'
 
 /** What a node does for itself. */
 export function nodeSelfAnswers(deps: AdminDeps): Answers<'registerNode' | 'nodeCredentials' | 'deregisterNode'> {
   return {
     registerNode: (body, _params, caller) => registerNode(deps, body, caller),
-    nodeCredentials: async (_body, { id }, { request }) => registeredAs(deps, await neededNode(deps.db, id), request),
-    deregisterNode: (_body, { id }) =>
+    async nodeCredentials(_body, { id }, { request }) {
+      const node = await findNodeIdentity(deps.db, id)
+      if (!node) throw noNode(id)
+      return registeredAs(deps, node, request)
+    },
+    deregisterNode: (goodbye, { id }) =>
       change(deps, async (tx, tell) => {
         const { name } = await neededNode(tx, id)
-        if (!(await sayGoodbye(tx, id))) return {}
+        if (!(await sayGoodbye(tx, id, goodbye?.boot_id))) return {}
         const dropped = await deleteReplicasOfNode(tx, id)
         const reason = `${name} said goodbye`
         const data = { replicas_dropped: dropped }

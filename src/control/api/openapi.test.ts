@@ -72,7 +72,7 @@ test('every way to prove who one is, and every error, is described', () => {
   const getNode = operations.find(({ operationId }) => operationId === 'getNode')!
   expect(Object.keys(getNode.responses)).toEqual(['200', '401', '404'])
   const goodbye = operations.find(({ operationId }) => operationId === 'deregisterNode')!
-  expect(Object.keys(goodbye.responses)).toEqual(['200', '401', '403', '404'])
+  expect(Object.keys(goodbye.responses)).toEqual(['200', '400', '401', '403', '404'])
 })
 
 test('what is written as it comes says what it may be, and how to go on', () => {

@@ -2,8 +2,8 @@ let text = ''
 let second = 0
 
 /** The time as the header Date has it. Made once a second, as it takes longer than the rest of a head. */
-export function httpDate(): string {
-  const now = Math.floor(Date.now() / 1000)
+export function httpDate(nowMs = Date.now()): string {
+  const now = Math.floor(nowMs / 1000)
   if (now === second) return text
   second = now
   text = new Date(now * 1000).toUTCString()

@@ -1,5 +1,8 @@
 import type { Socket } from 'node:net'
+import { isLoopback } from '../address.ts'
+import type { Familiar, FamiliarHeads } from './familiar-heads.ts'
 import { readHead, type WireHead } from './read-head.ts'
+import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
 
@@ -9,6 +12,11 @@ export interface WireHost {
   readonly headerBytes: number
   /** Answers one request. */
   serve(request: WireRequest, response: WireResponse): void
+  /** Takes those that need nothing of all this, if there is such a way. */
+  readonly shortcut: Shortcut | undefined
+  readonly familiarHeads: Pick<FamiliarHeads, 'find'>
+  /** Remembers the head of this request, which ends there, unless nobody wants to know it again. */
+  learn(request: WireRequest, bytes: Buffer, end: number): Familiar | undefined
   /** From here on the connection belongs to the parser that knows everything. `bytes` are what it has not yet seen. */
   handOver(connection: WireConnection, bytes: Buffer): void
   /** What came is no request, or no more of it will come. Whoever still waits for an answer gets it first. */
@@ -16,12 +24,18 @@ export interface WireHost {
   /** The client has closed its side and still waits for answers. */
   onHalfClosed(connection: WireConnection): void
   onClosed(connection: WireConnection): void
-  /** No more requests are taken than have begun. */
+  /** No more requests are taken than have begun, or are on their way. */
   readonly isClosing: boolean
+  /** Ends a connection that is idle while we close, unless it asks for something within a moment. */
+  hearOut(connection: WireConnection): void
   /** How long a connection is kept for the next request. */
   readonly keepAliveS: number
+  /** When connections are next looked at. It stands for the time, which is not asked for with every request. */
+  readonly soonMs: number
 }
 
+/** A client whose heads are never the same is not learnt from any more. */
+const MOST_STRANGE = 3
 /** So many requests of one connection are served at once; more wait, unread. Few clients send a second one at all. */
 const MOST_AT_ONCE = 6
 
@@ -30,17 +44,24 @@ const MOST_AT_ONCE = 6
  * order. States: between requests (`isIdle`), in a head (bytes held), in a body (`#reading`), and `#isDone` once it was
  * handed over, refused or closed. A head that is not plain waits until all answers are sent, and is handed over then.
  */
-export class WireConnection implements Lane {
+export class WireConnection implements Lane, ShortLane {
   readonly socket: Socket
   /** Those that the client waits for, in order. */
   readonly open: WireResponse[] = []
   /** Since when it waits for a request, or for the rest of a head. */
-  sinceMs = performance.now()
+  sinceMs: number
   /** It has had an answer. */
   isKept = false
   hasEnded = false
   readonly #host: WireHost
   #reading: WireRequest | undefined
+  /** A request that took the shortcut and has no answer yet. There is no other beside it. */
+  #short: ShortExchange | undefined
+  /** The head that came last. */
+  #familiar: Familiar | undefined
+  #isLocal: boolean | undefined
+  /** How often in a row a head was another than the one before. */
+  #strangeHeads = 0
   #held: Buffer | undefined
   #isAdvancing = false
   #isDone = false
@@ -48,18 +69,19 @@ export class WireConnection implements Lane {
   constructor(socket: Socket, host: WireHost) {
     this.socket = socket
     this.#host = host
+    this.sinceMs = host.soonMs
     socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain)
     socket.on('close', this.#onClose).on('error', ignore)
   }
 
   /** Nothing is asked, in whole or in part. */
   get isIdle(): boolean {
-    return this.open.length === 0 && this.#reading === undefined && this.#held === undefined
+    return this.isWaiting && this.#held === undefined
   }
 
   /** Waits for a request or the rest of a head, and for nothing else. */
   get isWaiting(): boolean {
-    return this.open.length === 0 && this.#reading === undefined && !this.#isDone
+    return this.open.length === 0 && !this.#short && this.#reading === undefined && !this.#isDone
   }
 
   isTurnOf(response: WireResponse): boolean {
@@ -78,15 +100,48 @@ export class WireConnection implements Lane {
     // What is left of a body that nobody wanted is thrown away, or it would be taken for the next request.
     if (!response.req.complete) response.req.resume()
     if (response.isLast) return this.#leave()
+    this.#goOn()
+  }
+
+  /** After an answer. */
+  #goOn(): void {
     this.isKept = true
-    this.sinceMs = performance.now()
+    this.sinceMs = this.#host.soonMs
     this.open[0]?.onTurn()
     this.#advance()
     // It may be another's by now.
     if (this.#isDone) return
     if (this.hasEnded) this.#onNoMore()
-    else if (this.isIdle && this.#host.isClosing) this.#leave()
-    else this.#onRoom()
+    else {
+      // The answer had begun before and has promised that the connection is kept: the next request may be on its way.
+      if (this.isIdle && this.#host.isClosing) this.#host.hearOut(this)
+      this.#onRoom()
+    }
+  }
+
+  get isLocal(): boolean {
+    return (this.#isLocal ??= isLoopback(this.socket.remoteAddress ?? ''))
+  }
+
+  get keepS(): number {
+    return this.#host.isClosing && !this.#held ? 0 : this.#host.keepAliveS
+  }
+
+  answerShort(text: string, isLast: boolean): void {
+    const { socket } = this
+    socket.write(text, 'latin1')
+    if (socket.writableLength === 0) this.#endShort(isLast, false)
+    else socket.write('', () => this.#endShort(isLast, true))
+  }
+
+  lengthen(bytes: Buffer): WireResponse {
+    this.#short = undefined
+    const head = readHead(bytes, this.#host.prefix, this.#host.headerBytes) as WireHead
+    const request = new WireRequest(head, this.socket, this.#onRoom)
+    const response = new WireResponse(request, this, head.isLast)
+    this.open.push(response)
+    request.begin(bytes, head.end)
+    return response
   }
 
   /** Lets go of the connection, and returns what it has read and not used. */
@@ -108,7 +163,7 @@ export class WireConnection implements Lane {
   readonly #onData = (bytes: Buffer): void => {
     if (this.#isDone) return
     // The time of a head begins with its first byte; that of the first one with the connection.
-    if (!this.#held && !this.#reading && this.isKept) this.sinceMs = performance.now()
+    if (!this.#held && !this.#reading && this.isKept) this.sinceMs = this.#host.soonMs
     this.#held = this.#held ? Buffer.concat([this.#held, bytes]) : bytes
     this.#advance()
   }
@@ -131,6 +186,11 @@ export class WireConnection implements Lane {
       this.stop()
       return false
     }
+    if (this.#short) {
+      if (bytes.length > MOST_UNREAD_BYTES) this.socket.pause()
+      return false
+    }
+    if (this.open.length === 0 && this.#takeShort(bytes)) return true
     const { prefix, headerBytes } = this.#host
     const head = this.open.length < MOST_AT_ONCE ? readHead(bytes, prefix, headerBytes) : 'more'
     if (head === 'unsure' && this.open.length === 0) {
@@ -146,8 +206,55 @@ export class WireConnection implements Lane {
     return true
   }
 
+  /** False, and nothing is done, when it has to go the long way. */
+  #takeShort(bytes: Buffer): boolean {
+    const { shortcut, familiarHeads, headerBytes } = this.#host
+    if (!shortcut || this.hasEnded || this.#strangeHeads > MOST_STRANGE) return false
+    const familiar = this.#familiar?.head.matches(bytes) ? this.#familiar : familiarHeads.find(bytes)
+    if (!familiar) return false
+    this.#familiar = familiar
+    const { bodyAt, length } = familiar.head
+    if (bytes.length !== bodyAt + length || bodyAt > headerBytes) return false
+    this.#held = undefined
+    const short = this.#tryShort(shortcut, familiar, bytes)
+    if (!short) {
+      this.#held = bytes
+      return false
+    }
+    this.#strangeHeads = 0
+    this.#short = short
+    short.start()
+    return true
+  }
+
+  /** Whatever is thrown is told by the long way, which asks the same. */
+  #tryShort(shortcut: Shortcut, { known, head }: Familiar, bytes: Buffer): ShortExchange | undefined {
+    try {
+      return shortcut.take(known, bytes, head, this)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** What a client has said once it will mostly say again. */
+  #learn(request: WireRequest, bytes: Buffer, end: number): void {
+    if (this.#strangeHeads > MOST_STRANGE || this.#familiar?.head.matches(bytes)) return
+    this.#strangeHeads += 1
+    this.#familiar = this.#host.learn(request, bytes, end)
+  }
+
+  #endShort(isLast: boolean, isLater: boolean): void {
+    const short = this.#short
+    if (!short || this.socket.destroyed) return
+    this.#short = undefined
+    short.onSent(isLater)
+    if (isLast) this.#leave()
+    else this.#goOn()
+  }
+
   #begin(head: WireHead, bytes: Buffer): void {
     const request = new WireRequest(head, this.socket, this.#onRoom)
+    if (!head.isLast) this.#learn(request, bytes, head.end)
     const response = new WireResponse(request, this, head.isLast)
     this.open.push(response)
     this.#reading = request
@@ -176,7 +283,7 @@ export class WireConnection implements Lane {
       return false
     }
     this.#reading = undefined
-    this.sinceMs = performance.now()
+    this.sinceMs = this.#host.soonMs
     if (rest.length > 0) this.#held = rest
     return true
   }
@@ -194,13 +301,15 @@ export class WireConnection implements Lane {
 
   readonly #onEnd = (): void => {
     this.hasEnded = true
+    this.#short?.lengthen()
     if (this.open.length > 0 && !this.#reading) this.#host.onHalfClosed(this)
     this.#onNoMore()
   }
 
   /** The client has closed its side. What it has begun to say will never be whole. */
   #onNoMore(): void {
-    if (this.#isDone) return
+    // What has its answer but for the last bytes comes back here.
+    if (this.#isDone || this.#short) return
     const isCut = this.#reading !== undefined || (this.open.length === 0 && this.#held !== undefined)
     if (isCut) {
       this.stop()
@@ -210,6 +319,7 @@ export class WireConnection implements Lane {
 
   readonly #onClose = (): void => {
     this.#isDone = true
+    this.#short?.onClientGone()
     this.#reading?.cut()
     this.#reading = undefined
     for (const response of this.open.splice(0)) response.emit('close')

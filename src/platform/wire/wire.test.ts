@@ -211,6 +211,23 @@ describe('at the end', () => {
     await disposed
   })
 
+  test('who was promised that the connection is kept, and has the end of that answer now, may still ask', async () => {
+    const { server, waiting, busy, idle } = await aServer()
+    busy.send(PLAIN)
+    await until(() => waiting.length === 1)
+    waiting[0]!.write('<begins>')
+    expect(await busy.reads('<begins>')).toMatch(/connection: keep-alive/i)
+    const disposed = server.dispose(60_000)
+    await idle.closes()
+    waiting[0]!.end('<ends>')
+    await busy.reads('<ends>')
+    busy.send(PLAIN)
+    await until(() => waiting.length === 2)
+    waiting[1]!.end('<next>')
+    expect(await busy.closes()).toMatch(/<ends>[\s\S]*connection: close[\s\S]*<next>/i)
+    await disposed
+  })
+
   test('an unusual request that was waiting for an answer before it is served, too', async () => {
     const { server, waiting, busy } = await aServer()
     busy.send(`${PLAIN}PUT /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi`)

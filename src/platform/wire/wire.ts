@@ -1,8 +1,11 @@
 import type { Socket } from 'node:net'
 import { answerBadRequest } from '../bad-requests.ts'
+import { checkHead } from '../check-head.ts'
 import type { HttpRequest, HttpResponse } from '../exchange.ts'
 import { watchHalfClosed } from '../half-closed.ts'
 import type { HttpLimits } from '../http-limits.ts'
+import { FamiliarHeads } from './familiar-heads.ts'
+import type { Shortcut } from './shortcut.ts'
 import { WireConnection, type WireHost } from './wire-connection.ts'
 
 export interface WireOptions {
@@ -11,31 +14,43 @@ export interface WireOptions {
   limits: HttpLimits
   keepAliveMs: number
   serve: (request: HttpRequest, response: HttpResponse) => void
+  /** Asked for with every request: it may come later, and go. */
+  shortcut?: (() => Shortcut | undefined) | undefined
 }
 
 export interface Wire {
   /** Reads requests from a connection; `accept` gives it to node:http, which is to read it from its first byte. */
   take(socket: Socket, accept: () => void): void
-  /** From now on connections end with their answers. Those that are idle may still ask: it may be on its way. */
+  /** From now on connections end with their answers, or when they were idle for a moment. */
   close(): void
-  /** Ends what is idle. */
-  endIdle(): void
   /** Ends all. */
   destroy(): void
 }
+
+/** Who is idle when we close may still ask for something for so long: nobody has told it not to, and it may be on its way. */
+export const LAST_WORD_MS = 250
 
 /**
  * Serves requests from bare sockets: what node:http does for a request takes several times as long as what a gateway
  * does. Only what is plain is read here. The rest (upgrades, expectations, other methods, paths and versions, and whatever
  * is no HTTP) goes to node:http with its connection, so all that can be said about it is said in one place.
  */
-export function openWire({ prefix, limits, keepAliveMs, serve }: WireOptions): Wire {
+export function openWire({ prefix, limits, keepAliveMs, serve, shortcut }: WireOptions): Wire {
   const connections = new Map<WireConnection, () => void>()
+  const familiarHeads = new FamiliarHeads()
   let isClosing = false
   const host: WireHost = {
     prefix,
     headerBytes: limits.headerBytes,
     serve,
+    familiarHeads,
+    learn(request, bytes, end) {
+      const known = isInOrder(request, limits) ? shortcut?.()?.know(request) : undefined
+      return known === undefined ? undefined : familiarHeads.add(bytes, end, known)
+    },
+    get shortcut() {
+      return shortcut?.()
+    },
     handOver(connection, bytes) {
       const accept = connections.get(connection)!
       connections.delete(connection)
@@ -48,17 +63,21 @@ export function openWire({ prefix, limits, keepAliveMs, serve }: WireOptions): W
     onHalfClosed: ({ socket, open }) => watchHalfClosed(socket, open),
     onClosed: (connection) => void connections.delete(connection),
     keepAliveS: Math.floor(keepAliveMs / 1000),
+    get soonMs() {
+      return soonMs
+    },
     get isClosing() {
       return isClosing
     },
+    hearOut,
   }
-  const look = setInterval(
-    () => {
-      const nowMs = performance.now()
-      for (const connection of connections.keys()) if (connection.isWaiting) endLate(connection, nowMs)
-    },
-    Math.max(10, Math.floor(limits.headMs / 8)),
-  )
+  const lookEveryMs = Math.max(10, Math.floor(limits.headMs / 8))
+  let soonMs = performance.now() + lookEveryMs
+  const look = setInterval(() => {
+    const nowMs = performance.now()
+    soonMs = nowMs + lookEveryMs
+    for (const connection of connections.keys()) if (connection.isWaiting) endLate(connection, nowMs)
+  }, lookEveryMs)
   look.unref()
 
   /** One that was served before may be silent for longer than one from which nothing has ever come. */
@@ -72,17 +91,34 @@ export function openWire({ prefix, limits, keepAliveMs, serve }: WireOptions): W
     }
   }
 
+  function hearOut(connection: WireConnection): void {
+    const end = (): void => void (connection.isIdle && connection.socket.destroy())
+    // What came while this process did not run is read before it is looked who is idle.
+    setTimeout(() => setImmediate(() => setImmediate(end)), LAST_WORD_MS)
+  }
+
   return {
-    take: (socket, accept) => void connections.set(new WireConnection(socket, host), accept),
+    take(socket, accept) {
+      const connection = new WireConnection(socket, host)
+      connections.set(connection, accept)
+      if (isClosing) hearOut(connection)
+    },
     close() {
       isClosing = true
-    },
-    endIdle() {
-      for (const connection of connections.keys()) if (connection.isIdle) connection.socket.destroy()
+      for (const connection of connections.keys()) if (connection.isIdle) hearOut(connection)
     },
     destroy() {
       clearInterval(look)
       for (const connection of connections.keys()) connection.socket.destroy()
     },
+  }
+}
+
+function isInOrder(request: HttpRequest, { headers }: HttpLimits): boolean {
+  try {
+    checkHead(request, headers)
+    return true
+  } catch {
+    return false
   }
 }

@@ -31,6 +31,7 @@ export class AnswerMeter implements AnswerObserver {
   #firstMs = 0
   #pieces = 0
   #first: string | undefined
+  #last: string | undefined
   #tail: Buffer | undefined
   /** Bytes that ever went into the tail. */
   #written = 0
@@ -56,13 +57,23 @@ export class AnswerMeter implements AnswerObserver {
     this.#keep(bytes)
   }
 
+  /** The same for an answer that came whole. */
+  whole(head: AnswerHead, body: string): void {
+    this.head(head)
+    if (!this.#isRead || body === '') return
+    this.#firstMs = performance.now()
+    this.#pieces = 1
+    this.#first = body.slice(0, HEAD_BYTES)
+    this.#last = body.slice(-TAIL_BYTES)
+  }
+
   end(outcome: Forwarded['outcome']): void {
     this.#cells.outcomes[outcome].value += 1
     if (this.#firstMs === 0) return
     const { tokensIn, tokensOut, untold, firstToken, betweenTokens } = this.#cells
     if (this.#isStream) firstToken.observe((this.#firstMs - this.#fromMs) / 1000)
     if (outcome !== 'answered') return
-    const usage = usageIn(this.#first!, this.#lastText())
+    const usage = usageIn(this.#first!, this.#last ?? this.#lastText())
     if (usage) {
       tokensIn.value += usage.input
       tokensOut.value += usage.output

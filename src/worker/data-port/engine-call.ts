@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
 import { Instead } from '../../platform/pass-on.ts'
 import { forward, type AnswerObserver, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
+import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
 import type { AnswerMeter } from './answer-meter.ts'
 import type { EngineTrace } from './engine-trace.ts'
 import { refuse } from './refuse.ts'
@@ -35,6 +36,24 @@ export function callEngine(
   )
 }
 
+/** Goes on with a request that was sent to the engine already, and is counted there. */
+export function goOnCalling(
+  request: HttpRequest,
+  response: HttpResponse,
+  replica: ServedReplica,
+  path: string,
+  pool: ConnectionPool,
+  { meter, done, connection, body }: CallBegun,
+): void {
+  new EngineCall(request, response, replica, path, pool, { meter }, done).send(body, connection)
+}
+
+interface CallBegun extends Watch {
+  done: () => void
+  connection: UpstreamConnection
+  body: Buffer
+}
+
 /** Who looks at what passes. */
 interface Watch {
   meter?: AnswerMeter | undefined
@@ -57,6 +76,7 @@ class EngineCall implements Forwarder {
     path: string,
     pool: ConnectionPool | undefined,
     watch: Watch,
+    done = replica.beginRequest(),
   ) {
     this.#pool = pool
     this.#watch = watch
@@ -64,15 +84,16 @@ class EngineCall implements Forwarder {
     this.#response = response
     this.#replica = replica
     this.#path = path
-    this.#done = replica.beginRequest()
+    this.#done = done
   }
 
-  send(body?: Buffer): void {
+  send(body?: Buffer, sentOn?: UpstreamConnection): void {
     // Asked for again: the engine may have ended while the body came in.
     const { port, key } = this.#replica
     if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
     const { meter, trace } = this.#watch
     const upstream = engineAt(port, this.#path, this.#pool)
+    upstream.sentOn = sentOn
     upstream.observer = trace ? both(meter, trace) : meter
     if (trace) upstream.headers = new Instead(FOR_US_TRACED, upstream.headers.lines + trace.sent())
     forward(this.#request, this.#response, upstream, this, body)
@@ -117,7 +138,7 @@ export function enginePool(): ConnectionPool {
 }
 
 /** The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours. */
-const FOR_US = new Set(['host', 'authorization', MODEL_HEADER, 'expect'])
+export const FOR_US: ReadonlySet<string> = new Set(['host', 'authorization', MODEL_HEADER, 'expect'])
 /** With our place in the trace instead of the gateway's. */
 const FOR_US_TRACED = new Set([...FOR_US, 'traceparent'])
 

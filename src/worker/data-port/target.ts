@@ -44,7 +44,8 @@ export function checkKey(request: HttpRequest, dataKey: string | undefined): voi
   throw new AppError('unauthorized', token === undefined ? text : `The key is wrong. ${text}`)
 }
 
-function parseTarget(request: HttpRequest): { id: string; generation: number; path: string } {
+/** What the path names. */
+export function parseTarget(request: HttpRequest): { id: string; generation: number; path: string } {
   const match = /^\/replicas\/([^/]+)\/(\d{1,16})(\/.*)$/.exec(request.url ?? '')
   if (!match) throw notServed()
   return { id: match[1]!, generation: Number(match[2]), path: match[3]! }
@@ -64,16 +65,21 @@ function findReplica(replica: ServedReplica | undefined, id: string, generation:
 
 /** Whoever does not say which model is meant has named the replica in full, and that is enough. */
 function checkModel(request: HttpRequest, { key, spec }: ServedReplica): void {
-  const header = request.headers[MODEL_HEADER]
-  if (header === undefined || header === encodeURIComponent(spec.model_name)) return
-  let meant: string
+  if (request.headers[MODEL_HEADER] === encodeURIComponent(spec.model_name)) return
+  const meant = modelNameIn(request)
+  if (meant === undefined || meant === spec.model_name) return
+  throw new AppError('conflict', `Replica ${key} serves the model "${spec.model_name}", not "${meant}".`)
+}
+
+/** The model that is meant, if that is said. */
+export function modelNameIn({ headers }: HttpRequest): string | undefined {
+  const header = headers[MODEL_HEADER]
+  if (header === undefined) return undefined
   try {
-    meant = decodeURIComponent(String(header))
+    return decodeURIComponent(String(header))
   } catch {
     throw new AppError('bad_request', `The header ${MODEL_HEADER} is not a percent-encoded name.`)
   }
-  if (meant === spec.model_name) return
-  throw new AppError('conflict', `Replica ${key} serves the model "${spec.model_name}", not "${meant}".`)
 }
 
 function checkState({ key, state, port }: ServedReplica): void {

@@ -9,12 +9,14 @@ interface Telling<N extends AdminRouteName> {
   onDone?: (reply: AdminReply<N>) => void
   /** Refusals are told in a toast, unless the caller shows them itself. */
   isQuiet?: (error: ApiError) => boolean
+  /** What is told as done although it was refused: it has happened by itself in the meantime. */
+  doneAnyway?: (error: ApiError) => string | undefined
 }
 
 /** A call that changes something. How it went is always told; the live stream shows what follows from it. */
 export function useChange<N extends AdminRouteName>(
   name: N,
-  { done, onDone, isQuiet = () => false }: Telling<N>,
+  { done, onDone, isQuiet = () => false, doneAnyway = () => undefined }: Telling<N>,
 ): UseMutationResult<AdminReply<N>, ApiError, Given<N>> {
   return useMutation<AdminReply<N>, ApiError, Given<N>>({
     mutationFn: (given) => call(name, given),
@@ -23,7 +25,9 @@ export function useChange<N extends AdminRouteName>(
       onDone?.(reply)
     },
     onError: (error) => {
-      if (!isQuiet(error)) tell.failed(error.message)
+      const happened = doneAnyway(error)
+      if (happened !== undefined) tell.done(happened)
+      else if (!isQuiet(error)) tell.failed(error.message)
     },
   })
 }

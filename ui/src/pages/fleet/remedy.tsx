@@ -57,9 +57,14 @@ function AcceptLoss(): ReactNode {
   )
 }
 
-function Again({ problem: { node_id: nodeId, key } }: { problem: Problem }): ReactNode {
+function Again({ problem: { node_id: nodeId, node_name: nodeName, key } }: { problem: Problem }): ReactNode {
   const replicas = useReplicasOn(nodeId ?? '')
-  const restart = useChange('restartReplica', { done: ({ text }) => text })
+  const restart = useChange('restartReplica', {
+    done: ({ text }) => text,
+    // Its time to be tried again came between the look and the click.
+    doneAnyway: ({ status }) =>
+      status === 404 || status === 409 ? `${key} on ${nodeName} is being tried again already.` : undefined,
+  })
   const replica = replicas.find(({ model_name: name, replica_index: index }) => `${name}#${index}` === key)
   return (
     <>

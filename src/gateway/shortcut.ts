@@ -1,0 +1,100 @@
+import { plainFields } from '../core/lib/plain-fields.ts'
+import { isLoopback } from '../platform/address.ts'
+import type { HttpRequest } from '../platform/exchange.ts'
+import { pathOf } from '../platform/http.ts'
+import { Instead, linesPassedOn } from '../platform/pass-on.ts'
+import { idIn, type RepeatedHead } from '../platform/wire/repeated-head.ts'
+import type { ShortExchange, ShortLane, Shortcut } from '../platform/wire/shortcut.ts'
+import { REPLACED } from './attempt.ts'
+import type { Decision } from './decisions.ts'
+import { callerOf, shownBy, type GuardDeps, type Shown } from './guard.ts'
+import { newDecision, type InferDeps } from './infer.ts'
+import { isModelsPath, mayUse } from './models-api.ts'
+import { isJsonType, sessionInHeader } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import { replicaAt } from './replica-at.ts'
+import { newRequestId } from './request-id.ts'
+import type { LiveRoute } from './routing-table.ts'
+import { ShortRequest } from './short-request.ts'
+
+export interface ShortcutDeps extends InferDeps {
+  guard: GuardDeps
+  onEnded: (decision: Decision) => void
+}
+
+/** What is known of all requests with one head. */
+export interface Known {
+  shown: Shown
+  url: string
+  path: string
+  sessionKey: string | undefined
+  /** Of the client's head, those lines that go on to a replica. */
+  lines: string
+}
+
+/** Longer ones are not copied into one text with their head. */
+const MOST_BODY_BYTES = 16 * 1024
+
+/**
+ * The way of a request that asks as most do: JSON for a model that has a replica which is known to live, and room. All that
+ * is decided about it is decided as for any other; whatever is unusual about it, or goes wrong, is left to `infer`.
+ */
+export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
+  const { table, clock, decisions, guard, limits, readyDeps, serveDeps } = deps
+  const { liveness } = serveDeps
+  const mostBytes = Math.min(MOST_BODY_BYTES, limits?.mostBodyBytes ?? MOST_BODY_BYTES)
+  const isOut = (route: LiveRoute): boolean => liveness.whyOut(route) !== undefined
+
+  const take = (known: Known, bytes: Buffer, head: RepeatedHead, lane: ShortLane): ShortExchange | undefined => {
+    const { bodyAt, length } = head
+    if (length > mostBytes) return undefined
+    const caller = callerOf(known.shown, lane.isLocal, guard)
+    const fields = caller && plainFields(bytes, bodyAt)
+    const served = fields && table.model(fields.model)
+    if (!served || !mayUse(caller, served.name)) return undefined
+    const nowMs = clock.nowMs()
+    const sessionKey = known.sessionKey ?? fields.user
+    const route = table.pick(served.name, { sessionKey }, isOut)
+    const at = route && !liveness.check(route, nowMs) ? replicaAt(route, serveDeps.tls) : undefined
+    const leave = at && readyDeps.waitingRoom.enterNow(served.name)
+    if (!leave) return undefined
+    const requestId = idIn(bytes, head) ?? newRequestId()
+    const decision = newDecision(requestId, known.path, caller, nowMs, decisions.isSampled(nowMs))
+    decision.model = served.name
+    decision.policy = served.routePolicy
+    decision.isStream = fields.isStream
+    const short = { known, caller, sessionKey, bytes, bodyAt, decision, route: route!, at, leave }
+    try {
+      return new ShortRequest(deps, short, lane, serveDeps.pool.take(at, at.tls))
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+  return { know: (request) => know(request, guard), take }
+}
+
+/** Of those who may ask at all: what strangers say is not kept. */
+function know(request: HttpRequest, guard: GuardDeps): Known | undefined {
+  const { method, url = '', headers, rawHeaders } = request
+  const path = pathOf(request)
+  const isPlain = method === 'POST' && path === url && !isModelsPath(path) && isJsonType(headers['content-type'] ?? '')
+  if (!isPlain || UNUSUAL.some((name) => headers[name] !== undefined)) return undefined
+  try {
+    refuseDots(path)
+    const shown = shownBy(request)
+    if (!callerOf(shown, isLoopback(request.socket.remoteAddress ?? ''), guard)) return undefined
+    return {
+      shown,
+      url,
+      path,
+      sessionKey: sessionInHeader(request),
+      lines: linesPassedOn(rawHeaders, WITHOUT_OURS, true),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+const UNUSUAL = ['content-encoding', 'x-flotilla-wait']
+const WITHOUT_OURS = new Instead(REPLACED, '')

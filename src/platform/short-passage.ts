@@ -1,0 +1,69 @@
+import type { AnswerHead } from './answer-parser.ts'
+import type { ShortCall, UpstreamConnection } from './upstream-connection.ts'
+import type { ShortExchange, ShortLane } from './wire/shortcut.ts'
+import type { WireResponse } from './wire/wire-response.ts'
+
+/**
+ * One request on its way by the shortcut: sent in one text, answered in one text. Whatever else happens makes an ordinary
+ * request of it, which is told of it in the same moment.
+ */
+export abstract class ShortPassage implements ShortExchange, ShortCall {
+  readonly #lane: ShortLane
+  readonly #bytes: Buffer
+  /** Until it is somebody else's: that of the next request, or of an ordinary passage. */
+  #connection: UpstreamConnection | undefined
+
+  constructor(lane: ShortLane, bytes: Buffer, connection: UpstreamConnection) {
+    this.#lane = lane
+    this.#bytes = bytes
+    this.#connection = connection
+  }
+
+  abstract onSent(isLater: boolean): void
+  /** All that is sent to the upstream. */
+  protected abstract question(): string
+  /** All that is sent to the client; undefined, and nothing done, when this answer is not one to be passed on. */
+  protected abstract answer(head: AnswerHead, body: string, keepS: number): string | undefined
+  /** The client has gone while its answer was on the way to it. */
+  protected abstract onLost(): void
+  /** It goes on as an ordinary request that was sent on this connection already. */
+  protected abstract goOn(response: WireResponse, connection: UpstreamConnection): void
+
+  start(): void {
+    this.#connection!.beginShort(this.question(), this)
+  }
+
+  onWhole(head: AnswerHead, bytes: Buffer, bodyAt: number): boolean {
+    const { keepS } = this.#lane
+    const text = this.answer(head, bytes.toString('latin1', bodyAt), keepS)
+    if (text === undefined) return false
+    this.#connection = undefined
+    this.#lane.answerShort(text, keepS === 0)
+    return true
+  }
+
+  onLonger(): void {
+    this.lengthen()
+  }
+
+  onClientGone(): void {
+    if (this.#connection) this.lengthen()
+    else this.onLost()
+  }
+
+  /** As if its connection had failed. */
+  giveUp(why: string): void {
+    const connection = this.#connection
+    this.lengthen()
+    connection?.giveUp(new Error(why))
+  }
+
+  lengthen(): void {
+    const connection = this.#connection
+    if (!connection) return
+    this.#connection = undefined
+    this.goOn(this.#lane.lengthen(this.#bytes), connection)
+    // Nobody has taken it over: the client has gone, or the engine. What comes on it would be another answer to nobody.
+    if (connection.isShort) connection.destroy()
+  }
+}

@@ -1,0 +1,37 @@
+import { RepeatedHead } from './repeated-head.ts'
+
+/** A head that has come before, and what is known of requests that have it. */
+export interface Familiar {
+  readonly head: RepeatedHead
+  readonly known: unknown
+}
+
+/** As many as there are clients with ways of their own to ask, times what they ask for. With longer ones it would be megabytes. */
+const MOST = 500
+const MOST_HEAD_BYTES = 4096
+
+/** The heads that came last, one for each first line: what was learnt on one connection is known on all. */
+export class FamiliarHeads {
+  readonly #byFirstLine = new Map<string, Familiar>()
+
+  find(bytes: Buffer): Familiar | undefined {
+    const found = this.#byFirstLine.get(firstLine(bytes))
+    return found?.head.matches(bytes) ? found : undefined
+  }
+
+  /** The head ends at `end`. Undefined when it is none that could be known again. */
+  add(bytes: Buffer, end: number, known: unknown): Familiar | undefined {
+    const head = end <= MOST_HEAD_BYTES ? RepeatedHead.of(bytes.toString('latin1', 0, end)) : undefined
+    if (!head) return undefined
+    if (this.#byFirstLine.size >= MOST) this.#byFirstLine.clear()
+    const familiar = { head, known }
+    this.#byFirstLine.set(firstLine(bytes), familiar)
+    return familiar
+  }
+}
+
+const CR = 0x0d
+
+function firstLine(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, Math.min(MOST_HEAD_BYTES, bytes.indexOf(CR)))
+}

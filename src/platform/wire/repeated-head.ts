@@ -1,0 +1,112 @@
+/**
+ * The head of a message, to know it again: clients, gateways and engines say the same with every message, but how long it
+ * is and what it is called. What has the same bytes elsewhere means the same, so that it need not be read another time.
+ */
+export class RepeatedHead {
+  /** Of the last one that matched: where its body begins and how long that is, and from where to where its id is. */
+  bodyAt = 0
+  length = 0
+  idAt = 0
+  idEnd = 0
+  readonly #start: Buffer
+  readonly #parts: readonly Part[]
+
+  /** `text` is all of a head, with the empty line, that was read and found to be in order. None when it tells no length. */
+  static of(text: string): RepeatedHead | undefined {
+    const found = [...text.matchAll(SPECIAL)].map((match) => ({
+      name: match[1]!.toLowerCase() as Part['name'],
+      value: match[2]!,
+      at: match.index + match[0].length - match[2]!.length,
+    }))
+    const names = found.map(({ name }) => name)
+    if (!names.includes('content-length') || new Set(names).size !== names.length) return undefined
+    const parts = found.map(({ name, value, at }, i) => ({
+      name,
+      value: Buffer.from(value, 'latin1'),
+      after: Buffer.from(text.slice(at + value.length, found[i + 1]?.at), 'latin1'),
+    }))
+    return new RepeatedHead(Buffer.from(text.slice(0, found[0]!.at), 'latin1'), parts)
+  }
+
+  private constructor(start: Buffer, parts: readonly Part[]) {
+    this.#start = start
+    this.#parts = parts
+  }
+
+  matches(bytes: Buffer): boolean {
+    if (!isAt(bytes, 0, this.#start)) return false
+    let at = this.#start.length
+    this.idEnd = 0
+    for (const part of this.#parts) {
+      const end = this.#read(bytes, at, part)
+      if (end === -1 || !isAt(bytes, end, part.after)) return false
+      at = end + part.after.length
+    }
+    this.bodyAt = at
+    return true
+  }
+
+  /** Where the value ends that begins at `from`; -1 when it is none that may stand here. */
+  #read(bytes: Buffer, from: number, { name, value }: Part): number {
+    if (name === 'content-length') return this.#readLength(bytes, from)
+    if (name === 'x-request-id') return this.#readId(bytes, from)
+    return isSame(bytes, from, value) ? from + value.length : -1
+  }
+
+  #readLength(bytes: Buffer, from: number): number {
+    let at = from
+    let length = 0
+    for (let byte = bytes[at]!; byte >= ZERO && byte <= NINE; byte = bytes[at]!) {
+      length = length * 10 + byte - ZERO
+      at += 1
+    }
+    this.length = length
+    return at === from || at - from > MOST_DIGITS ? -1 : at
+  }
+
+  #readId(bytes: Buffer, from: number): number {
+    let at = from
+    while (bytes[at]! > SPACE && bytes[at]! < DELETE) at += 1
+    this.idAt = from
+    this.idEnd = at
+    return at === from || at - from > MOST_ID ? -1 : at
+  }
+}
+
+/** What the message is called that `head` has just matched, if it says so. */
+export function idIn(bytes: Buffer, { idAt, idEnd }: RepeatedHead): string | undefined {
+  return idEnd === 0 ? undefined : bytes.toString('latin1', idAt, idEnd)
+}
+
+/** A value that is looked at, and the text that follows it. */
+interface Part {
+  name: 'content-length' | 'x-request-id' | 'authorization' | 'x-api-key'
+  value: Uint8Array
+  after: Buffer
+}
+
+/** What may be another each time, and what is secret. */
+const SPECIAL = /(?<=\r\n)(content-length|x-request-id|authorization|x-api-key):[ \t]*([^\r]*?)(?=[ \t]*\r\n)/gi
+const [ZERO, NINE, SPACE, DELETE] = [0x30, 0x39, 0x20, 0x7f]
+const MOST_DIGITS = 15
+/** As long as an id may be that is taken from a client. */
+const MOST_ID = 128
+
+/** Up to this length a loop is quicker than to ask the system's library. */
+const FEW_BYTES = 24
+
+/** Without making a text: that would be garbage with every message. */
+function isAt(bytes: Buffer, at: number, expected: Buffer): boolean {
+  const { length } = expected
+  if (bytes.length < at + length) return false
+  if (length > FEW_BYTES) return bytes.compare(expected, 0, length, at, at + length) === 0
+  for (let i = 0; i < length; i += 1) if (bytes[at + i] !== expected[i]) return false
+  return true
+}
+
+/** Takes as long whatever differs: how long it took tells nobody how much of a key was right. */
+function isSame(bytes: Uint8Array, from: number, secret: Uint8Array): boolean {
+  let difference = 0
+  for (let i = 0; i < secret.length; i += 1) difference |= bytes[from + i]! ^ secret[i]!
+  return difference === 0
+}

@@ -1,0 +1,40 @@
+import type { Shortcut, ShortLane } from '../platform/wire/shortcut.ts'
+
+/** Counts how many requests take the shortcut, are answered on it, and become ordinary ones on their way. */
+export class CountedShortcut {
+  taken = 0
+  answered = 0
+  lengthened = 0
+
+  readonly around = (shortcut: Shortcut | undefined): Shortcut | undefined =>
+    shortcut && {
+      know: (request) => shortcut.know(request),
+      take: (known, bytes, head, lane) => {
+        const exchange = shortcut.take(known, bytes, head, this.#countedLane(lane))
+        if (exchange) this.taken += 1
+        return exchange
+      },
+    }
+
+  counts(): { taken: number; answered: number; lengthened: number } {
+    const { taken, answered, lengthened } = this
+    return { taken, answered, lengthened }
+  }
+
+  #countedLane(lane: ShortLane): ShortLane {
+    return {
+      isLocal: lane.isLocal,
+      get keepS() {
+        return lane.keepS
+      },
+      answerShort: (text, isLast) => {
+        this.answered += 1
+        lane.answerShort(text, isLast)
+      },
+      lengthen: (bytes) => {
+        this.lengthened += 1
+        return lane.lengthen(bytes)
+      },
+    }
+  }
+}

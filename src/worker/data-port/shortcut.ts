@@ -1,0 +1,127 @@
+import type { AnswerHead } from '../../platform/answer-parser.ts'
+import type { ConnectionPool } from '../../platform/connection-pool.ts'
+import type { HttpRequest } from '../../platform/exchange.ts'
+import { Instead, instead, linesPassedOn } from '../../platform/pass-on.ts'
+import { shortAnswer } from '../../platform/short-answer.ts'
+import { ShortPassage } from '../../platform/short-passage.ts'
+import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
+import { idIn } from '../../platform/wire/repeated-head.ts'
+import type { ShortLane, Shortcut } from '../../platform/wire/shortcut.ts'
+import type { WireResponse } from '../../platform/wire/wire-response.ts'
+import type { WorkerCounts } from '../worker-metrics.ts'
+import type { AnswerMeter } from './answer-meter.ts'
+import { FOR_US, goOnCalling } from './engine-call.ts'
+import { checkKey, modelNameIn, parseTarget, type Replicas, type ServedReplica } from './target.ts'
+
+export interface EngineShortcutDeps {
+  replicas: Replicas
+  dataKey: () => string | undefined
+  pool: ConnectionPool
+  counts?: Pick<WorkerCounts, 'meter'> | undefined
+}
+
+/** What is known of all requests with one head. */
+interface Known {
+  id: string
+  generation: number
+  path: string
+  /** The key that it showed, which was right at that time. */
+  dataKey: string
+  modelName: string | undefined
+  /** Of the head, those lines that go on to an engine. */
+  lines: string
+}
+
+/** Longer ones are not copied into one text with their head. */
+const MOST_BODY_BYTES = 16 * 1024
+
+/**
+ * The way of a request to a ready replica whose engine takes it as it is. Whatever is unusual about it, or goes wrong, is
+ * left to `callEngine`.
+ */
+export function engineShortcut(deps: EngineShortcutDeps): Shortcut<Known> {
+  return {
+    know: (request) => know(request, deps.dataKey()),
+    take(known, bytes, head, lane) {
+      if (known.dataKey !== deps.dataKey() || head.length > MOST_BODY_BYTES) return undefined
+      const replica = deps.replicas.find(known.id)
+      if (!replica || !isMeant(known, replica)) return undefined
+      const asked = { known, requestId: idIn(bytes, head), bytes, bodyAt: head.bodyAt }
+      return new ShortEngineCall(deps, replica, asked, lane)
+    },
+  }
+}
+
+function know(request: HttpRequest, dataKey: string | undefined): Known | undefined {
+  if (request.method !== 'POST') return undefined
+  try {
+    checkKey(request, dataKey)
+    const lines = linesPassedOn(request.rawHeaders, WITHOUT_OURS, true)
+    return { ...parseTarget(request), dataKey: dataKey!, modelName: modelNameIn(request), lines }
+  } catch {
+    return undefined
+  }
+}
+
+const WITHOUT_OURS = new Instead(new Set([...FOR_US, 'x-request-id']), '')
+
+function isMeant({ generation, modelName }: Known, { spec, state, port, requestModel }: ServedReplica): boolean {
+  if (spec.generation !== generation || state !== 'ready' || port === undefined) return false
+  return requestModel === undefined && (modelName === undefined || modelName === spec.model_name)
+}
+
+/** A request that an engine answers at once, or that becomes one that `callEngine` looks after. */
+class ShortEngineCall extends ShortPassage {
+  readonly #pool: ConnectionPool
+  readonly #replica: ServedReplica
+  readonly #asked: Asked
+  readonly #meter: AnswerMeter | undefined
+  readonly #done: () => void
+
+  constructor({ pool, counts }: EngineShortcutDeps, replica: ServedReplica, asked: Asked, lane: ShortLane) {
+    super(lane, asked.bytes, pool.take({ host: '127.0.0.1', port: replica.port! }))
+    this.#pool = pool
+    this.#replica = replica
+    this.#asked = asked
+    this.#meter = counts?.meter(asked.known.id, replica.spec.model_name)
+    this.#done = replica.beginRequest()
+  }
+
+  protected override question(): string {
+    const { known, requestId, bytes, bodyAt } = this.#asked
+    const id = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
+    const ours = `host: 127.0.0.1:${this.#replica.port}\r\n${id}content-length: ${bytes.length - bodyAt}\r\n`
+    const head = `POST ${known.path} HTTP/1.1\r\n${known.lines}${ours}connection: keep-alive\r\n\r\n`
+    return head + bytes.toString('latin1', bodyAt)
+  }
+
+  protected override answer(head: AnswerHead, body: string, keepS: number): string {
+    this.#meter?.whole(head, body)
+    return shortAnswer(head, body, keepS, NOTHING, '')
+  }
+
+  override onSent(): void {
+    this.#meter?.end('answered')
+    this.#done()
+  }
+
+  protected override onLost(): void {
+    this.#meter?.end('client gone')
+    this.#done()
+  }
+
+  protected override goOn(response: WireResponse, connection: UpstreamConnection): void {
+    const { known, bytes, bodyAt } = this.#asked
+    const begun = { meter: this.#meter, done: this.#done, connection, body: bytes.subarray(bodyAt) }
+    goOnCalling(response.req, response, this.#replica, known.path, this.#pool, begun)
+  }
+}
+
+interface Asked {
+  known: Known
+  requestId: string | undefined
+  bytes: Buffer
+  bodyAt: number
+}
+
+const NOTHING = instead({})
