@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import type { Address } from './address.ts'
 import { answerBadRequest } from './bad-requests.ts'
@@ -9,14 +9,16 @@ import { AppError, toAppError } from './errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './exchange.ts'
 import { watchHalfClosed } from './half-closed.ts'
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts'
+import { LAST_WORD_MS } from './last-word.ts'
 import { listenOn, type ListenOptions } from './listen.ts'
 import type { Logger } from './log.ts'
+import { NodeConnections } from './node-connections.ts'
 import { createServer } from './node-http.ts'
 import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './socket-answer.ts'
 import { watchBodies } from './stalled-bodies.ts'
 import { securedConnections, type SecuredConnections, type SecuredOptions } from './tls/secured-connections.ts'
-import { LAST_WORD_MS, openWire, type WireOptions } from './wire/wire.ts'
+import { openWire, type WireOptions } from './wire/wire.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
@@ -67,11 +69,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   // Who has said all he has to say may still wait for the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
 
-  /** Each connection with the answers that it waits for, in order. */
-  const connections = new Map<Socket, Set<ServerResponse>>()
+  const connections = new NodeConnections()
   const unreadable = new WeakSet<Socket>()
   const bodies = watchBodies(limits.bodySilenceMs, sendError)
-  let closing = false
   const answer = (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): void => {
     bodies.watch(request, response)
     try {
@@ -99,9 +99,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   limitConnections(server, limits.connections, secure, (socket, accept) => {
     const take = (): void => {
       accept()
-      const open = new Set<ServerResponse>()
-      connections.set(socket, open)
-      socket.once('close', () => connections.delete(socket))
+      connections.take(socket)
+      const open = connections.openOn(socket)
       socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
     }
     if (wire) wire.take(socket, take)
@@ -112,16 +111,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // Whatever follows on this connection is as unreadable.
     if (unreadable.has(socket)) return
     unreadable.add(socket)
-    answerBadRequest(error, socket, connections.get(socket) ?? new Set(), limits)
+    answerBadRequest(error, socket, connections.openOn(socket), limits)
   })
   const run = (request: IncomingMessage, response: ServerResponse, serve: Handler): void => {
-    const open = connections.get(request.socket)
-    open?.add(response)
-    response.once('close', () => open?.delete(response))
+    connections.begin(request.socket, response)
     // A client that goes away is not a failure; what waits on it looks at `close`.
     response.on('error', () => {})
-    // A kept-alive connection that becomes idle now would hold up the end.
-    response.once('finish', () => closing && setImmediate(() => server.closeIdleConnections()))
     request.on('error', () => {})
     answer(request, response, () => serve(request, response))
   }
@@ -135,7 +130,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const socket = stream as Socket
     socket.on('error', () => {})
     // An answer that is still to come would run into what is said after the switch.
-    if (connections.get(socket)?.size !== 0) return void socket.destroy()
+    if (connections.openOn(socket).size > 0) return void socket.destroy()
+    connections.switch(socket)
     void (async () => {
       try {
         checkHead(request, limits.headers)
@@ -150,18 +146,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     address: { host: listen.host, port },
     async dispose(graceMs) {
-      closing = true
       await acceptWaiting(server)
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeIdleConnections()
+      // Its own would close those that are idle, too, and at once.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+      connections.close()
       wire?.close()
       const endSilent = (): void => secured?.dispose()
       const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
       const cut = setTimeout(() => {
         wire?.destroy()
-        for (const socket of connections.keys()) socket.destroy()
+        connections.destroy()
       }, graceMs)
       await closed
+      // Now for what else it holds.
+      server.close()
       clearTimeout(silent)
       clearTimeout(cut)
       endSilent()

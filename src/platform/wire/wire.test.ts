@@ -155,20 +155,20 @@ test('a client that goes away is told to the handler', async () => {
   expect(gone.toSorted()).toEqual(['connection', 'request', 'response'])
 })
 
-describe('at the end', () => {
-  async function aServer() {
-    const waiting: HttpResponse[] = []
-    const handler: ExchangeHandler = (_, response) => void waiting.push(response)
-    const listen = { host: '127.0.0.1', port: 0 }
-    const fixed = { listen, purpose: 'a test', flag: '--none', log: silentLogger }
-    const server = await startHttpServer({ ...fixed, handler, wire: { prefix: '/', handler } })
-    onTestFinished(() => server.dispose(0))
-    const url = `http://127.0.0.1:${server.address.port}`
-    return { server, waiting, busy: await rawClient(url), idle: await rawClient(url) }
-  }
+async function aServer(isWire = true) {
+  const waiting: HttpResponse[] = []
+  const handler: ExchangeHandler = (_, response) => void waiting.push(response)
+  const listen = { host: '127.0.0.1', port: 0 }
+  const fixed = { listen, purpose: 'a test', flag: '--none', log: silentLogger }
+  const server = await startHttpServer({ ...fixed, handler, ...(isWire && { wire: { prefix: '/', handler } }) })
+  onTestFinished(() => server.dispose(0))
+  const url = `http://127.0.0.1:${server.address.port}`
+  return { server, waiting, busy: await rawClient(url), idle: await rawClient(url) }
+}
 
+describe.each([true, false])('at the end, by the wire: %s', (isWire) => {
   test('who has just come, or had an answer before, may still ask, and is told that nothing follows', async () => {
-    const { server, waiting, busy: known, idle: newcomer } = await aServer()
+    const { server, waiting, busy: known, idle: newcomer } = await aServer(isWire)
     known.send(PLAIN)
     await until(() => waiting.length === 1)
     waiting.pop()!.end('<before>')
@@ -183,7 +183,7 @@ describe('at the end', () => {
   })
 
   test('a connection that the system has made and nobody has taken yet is not reset', async () => {
-    const { server, waiting } = await aServer()
+    const { server, waiting } = await aServer(isWire)
     const connecting = rawClient(`http://127.0.0.1:${server.address.port}`)
     // Now the system has been asked for it, and our loop has not come round to take it.
     await new Promise<void>((resolve) => process.nextTick(resolve))
@@ -197,7 +197,7 @@ describe('at the end', () => {
   })
 
   test('idle connections are closed soon, running requests finish and are told that nothing follows', async () => {
-    const { server, waiting, busy, idle } = await aServer()
+    const { server, waiting, busy, idle } = await aServer(isWire)
     idle.send(PLAIN)
     await until(() => waiting.length === 1)
     waiting.pop()!.end('<before>')
@@ -212,7 +212,7 @@ describe('at the end', () => {
   })
 
   test('who was promised that the connection is kept, and has the end of that answer now, may still ask', async () => {
-    const { server, waiting, busy, idle } = await aServer()
+    const { server, waiting, busy, idle } = await aServer(isWire)
     busy.send(PLAIN)
     await until(() => waiting.length === 1)
     waiting[0]!.write('<begins>')
@@ -228,25 +228,38 @@ describe('at the end', () => {
     await disposed
   })
 
-  test('an unusual request that was waiting for an answer before it is served, too', async () => {
-    const { server, waiting, busy } = await aServer()
-    busy.send(`${PLAIN}PUT /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi`)
-    await until(() => waiting.length === 1)
+  test('a request whose rest comes later than others are closed is answered', async () => {
+    const { server, waiting, busy, idle } = await aServer(isWire)
+    busy.send(PLAIN.slice(0, 30))
+    await until(() => busy.socket.bytesWritten > 0)
     const disposed = server.dispose(60_000)
-    waiting[0]!.end('<first>')
-    await until(() => waiting.length === 2)
-    waiting[1]!.end('<second>')
-    expect(await busy.closes()).toMatch(/<first>[\s\S]*<second>/)
+    await idle.closes()
+    busy.send(PLAIN.slice(30))
+    await until(() => waiting.length === 1)
+    waiting[0]!.end('<done>')
+    expect(await busy.closes()).toMatch(/connection: close[\s\S]*<done>/i)
     await disposed
   })
 
   test('what does not finish in time is cut', async () => {
-    const { server, waiting, busy } = await aServer()
+    const { server, waiting, busy } = await aServer(isWire)
     busy.send(PLAIN)
     await until(() => waiting.length === 1)
     await server.dispose(20)
     expect(await busy.closes()).toBe('')
   })
+})
+
+test('at the end an unusual request that was waiting for an answer before it is served, too', async () => {
+  const { server, waiting, busy } = await aServer()
+  busy.send(`${PLAIN}PUT /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi`)
+  await until(() => waiting.length === 1)
+  const disposed = server.dispose(60_000)
+  waiting[0]!.end('<first>')
+  await until(() => waiting.length === 2)
+  waiting[1]!.end('<second>')
+  expect(await busy.closes()).toMatch(/<first>[\s\S]*<second>/)
+  await disposed
 })
 
 test('a connection that nobody uses is closed after a while', async () => {

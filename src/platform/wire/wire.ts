@@ -4,6 +4,7 @@ import { checkHead } from '../check-head.ts'
 import type { HttpRequest, HttpResponse } from '../exchange.ts'
 import { watchHalfClosed } from '../half-closed.ts'
 import type { HttpLimits } from '../http-limits.ts'
+import { afterLastWord } from '../last-word.ts'
 import { FamiliarHeads } from './familiar-heads.ts'
 import type { Shortcut } from './shortcut.ts'
 import { WireConnection, type WireHost } from './wire-connection.ts'
@@ -26,9 +27,6 @@ export interface Wire {
   /** Ends all. */
   destroy(): void
 }
-
-/** Who is idle when we close may still ask for something for so long: nobody has told it not to, and it may be on its way. */
-export const LAST_WORD_MS = 250
 
 /**
  * Serves requests from bare sockets: what node:http does for a request takes several times as long as what a gateway
@@ -92,9 +90,7 @@ export function openWire({ prefix, limits, keepAliveMs, serve, shortcut }: WireO
   }
 
   function hearOut(connection: WireConnection): void {
-    const end = (): void => void (connection.isIdle && connection.socket.destroy())
-    // What came while this process did not run is read before it is looked who is idle.
-    setTimeout(() => setImmediate(() => setImmediate(end)), LAST_WORD_MS)
+    afterLastWord(() => connection.isIdle && connection.socket.destroy())
   }
 
   return {
