@@ -21,7 +21,8 @@ interface Short {
   known: Known
   caller: Caller
   sessionKey: string | undefined
-  bytes: Buffer
+  /** All that the client has sent. */
+  text: string
   bodyAt: number
   decision: Decision
   route: LiveRoute
@@ -43,7 +44,7 @@ export class ShortRequest extends ShortPassage implements Awaited {
   #heardMs = 0
 
   constructor(deps: ShortcutDeps, short: Short, lane: ShortLane, connection: UpstreamConnection) {
-    super(lane, short.bytes, connection)
+    super(lane, short.text, connection)
     this.route = short.route
     this.#deps = deps
     this.#short = short
@@ -66,10 +67,10 @@ export class ShortRequest extends ShortPassage implements Awaited {
   }
 
   protected override question(): string {
-    const { known, bytes, bodyAt, decision, at } = this.#short
-    const ours = `${at.lines}x-request-id: ${decision.requestId}\r\ncontent-length: ${bytes.length - bodyAt}\r\n`
+    const { known, text, bodyAt, decision, at } = this.#short
+    const ours = `${at.lines}x-request-id: ${decision.requestId}\r\ncontent-length: ${text.length - bodyAt}\r\n`
     const head = `POST ${at.path}${known.url} HTTP/1.1\r\n${known.lines}${ours}connection: keep-alive\r\n\r\n`
-    return head + bytes.toString('latin1', bodyAt)
+    return head + text.slice(bodyAt)
   }
 
   protected override answer(head: AnswerHead, body: string, keepS: number): string | undefined {
@@ -95,9 +96,9 @@ export class ShortRequest extends ShortPassage implements Awaited {
     this.#end('client gone', status, this.#deps.clock.nowMs())
   }
 
-  protected override goOn(response: WireResponse, connection: UpstreamConnection): void {
+  protected override goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void {
     this.#forget()
-    const { known, caller, bytes, bodyAt, sessionKey, decision, route, leave } = this.#short
+    const { known, caller, bodyAt, sessionKey, decision, route, leave } = this.#short
     const { requestId, model, isStream } = decision
     const asked = { request: response.req, response, caller, path: known.path, requestId, onEnded: this.#deps.onEnded }
     const read = { body: bytes.subarray(bodyAt), model: model!, isStream, sessionKey }

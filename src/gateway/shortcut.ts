@@ -63,7 +63,8 @@ export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
     decision.model = served.name
     decision.policy = served.routePolicy
     decision.isStream = fields.isStream
-    const short = { known, caller, sessionKey, bytes, bodyAt, decision, route: route!, at, leave }
+    const text = bytes.toString('latin1')
+    const short = { known, caller, sessionKey, text, bodyAt, decision, route: route!, at, leave }
     try {
       return new ShortRequest(deps, short, lane, serveDeps.pool.take(at, at.tls))
     } catch (error) {

@@ -9,13 +9,13 @@ const RETRY_AFTER_S = 5
 
 /**
  * Turns away connections beyond `most` before anything is asked on them. `secure` makes each what it is to be;
- * `accept` gives the others to the server.
+ * `accept` gives the others to the server, as themselves or as another socket with the same connection.
  */
 export function limitConnections(
   server: Server,
   most: number,
   secure: (socket: Socket, onReady: (ready: Socket) => void) => void,
-  onConnection: (socket: Socket, accept: () => void) => void,
+  onConnection: (socket: Socket, accept: (socket: Socket) => void) => void,
 ): void {
   // The server's own listener, which reads requests, is put behind ours.
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
@@ -27,8 +27,8 @@ export function limitConnections(
       accepted += 1
       socket.once('close', () => (accepted -= 1))
       return secure(socket, (ready) =>
-        onConnection(ready, () => {
-          for (const listener of listeners) listener.call(server, ready)
+        onConnection(ready, (taken) => {
+          for (const listener of listeners) listener.call(server, taken)
         }),
       )
     }

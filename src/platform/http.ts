@@ -18,6 +18,7 @@ import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './socket-answer.ts'
 import { watchBodies } from './stalled-bodies.ts'
 import { securedConnections, type SecuredConnections, type SecuredOptions } from './tls/secured-connections.ts'
+import { withSharedReads } from './wire/shared-reads.ts'
 import { openWire, type WireOptions } from './wire/wire.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -96,9 +97,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const secured = options.tls && securedConnections(options.tls, limits.headMs)
   const secure: SecuredConnections['take'] = (socket, onReady) =>
     secured ? secured.take(socket, onReady) : onReady(socket)
-  limitConnections(server, limits.connections, secure, (socket, accept) => {
+  limitConnections(server, limits.connections, secure, (given, accept) => {
+    const socket = wire ? withSharedReads(given) : given
     const take = (): void => {
-      accept()
+      accept(socket)
       connections.take(socket)
       const open = connections.openOn(socket)
       socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))

@@ -9,13 +9,14 @@ import type { WireResponse } from './wire/wire-response.ts'
  */
 export abstract class ShortPassage implements ShortExchange, ShortCall {
   readonly #lane: ShortLane
-  readonly #bytes: Buffer
+  /** All that the client has sent, byte for byte: a text is made more quickly than a buffer, and sooner forgotten. */
+  readonly #text: string
   /** Until it is somebody else's: that of the next request, or of an ordinary passage. */
   #connection: UpstreamConnection | undefined
 
-  constructor(lane: ShortLane, bytes: Buffer, connection: UpstreamConnection) {
+  constructor(lane: ShortLane, text: string, connection: UpstreamConnection) {
     this.#lane = lane
-    this.#bytes = bytes
+    this.#text = text
     this.#connection = connection
   }
 
@@ -26,8 +27,8 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
   protected abstract answer(head: AnswerHead, body: string, keepS: number): string | undefined
   /** The client has gone while its answer was on the way to it. */
   protected abstract onLost(): void
-  /** It goes on as an ordinary request that was sent on this connection already. */
-  protected abstract goOn(response: WireResponse, connection: UpstreamConnection): void
+  /** It goes on as an ordinary request that was sent on this connection already. `bytes` are all that the client has sent. */
+  protected abstract goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void
 
   start(): void {
     this.#connection!.beginShort(this.question(), this)
@@ -62,7 +63,10 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
     const connection = this.#connection
     if (!connection) return
     this.#connection = undefined
-    this.goOn(this.#lane.lengthen(this.#bytes), connection)
+    // Alone in its memory: it may be kept for as long as a stream lasts.
+    const bytes = Buffer.allocUnsafeSlow(this.#text.length)
+    bytes.write(this.#text, 'latin1')
+    this.goOn(this.#lane.lengthen(bytes), connection, bytes)
     // Nobody has taken it over: the client has gone, or the engine. What comes on it would be another answer to nobody.
     if (connection.isShort) connection.destroy()
   }

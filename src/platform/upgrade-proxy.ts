@@ -124,6 +124,8 @@ function tie(one: Socket, other: Socket): Promise<void> {
         open -= 1
         if (open === 0) return resolve()
         to.end()
+        // Nobody takes what it still says; how it ends is to be heard.
+        to.resume()
         cutSoon(to)
       })
     }

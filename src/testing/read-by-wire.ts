@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 import { FamiliarHeads } from '../platform/wire/familiar-heads.ts'
+import type { SharedReadSocket } from '../platform/wire/shared-reads.ts'
 import { WireConnection } from '../platform/wire/wire-connection.ts'
 import type { WireRequest } from '../platform/wire/wire-request.ts'
 
@@ -21,12 +22,16 @@ export interface ReadByWire {
   rest: string
 }
 
-/** Lets a connection of the wire read these pieces, answering each request at once, and tells what it made of them. */
+/**
+ * Lets a connection of the wire read these pieces, answering each request at once, and tells what it made of them. All come
+ * in one buffer, in which there is something else when the connection has had its turn.
+ */
 export async function readByWire(pieces: readonly Buffer[], prefix = '/', headerBytes = 16_384): Promise<ReadByWire> {
   const read: ReadByWire = { requests: [], end: 'waits', rest: '' }
   const begun: BegunRequest[] = []
   const socket = Object.assign(new Duplex({ read() {}, write: (_piece, _coding, done) => done() }), {
     destroySoon: () => void (read.end = 'closed'),
+    onBytes: undefined as SharedReadSocket['onBytes'],
   })
   const connection = new WireConnection(socket as unknown as Socket, {
     prefix,
@@ -55,9 +60,11 @@ export async function readByWire(pieces: readonly Buffer[], prefix = '/', header
     onHalfClosed() {},
     onClosed() {},
   })
+  const shared = Buffer.alloc(Math.max(0, ...pieces.map(({ length }) => length)))
   for (const piece of pieces) {
     if (read.end === 'handed over') read.rest += piece.toString('latin1')
-    else socket.emit('data', piece)
+    else socket.onBytes?.(shared.subarray(0, piece.copy(shared)))
+    shared.fill(0)
     await settled()
   }
   connection.stop()
@@ -75,16 +82,18 @@ export function wholeOf(begun: readonly BegunRequest[]): ReadRequest[] {
   return whole.map(({ method, url, rawHeaders, body }) => ({ method, url, rawHeaders, body }))
 }
 
-function bodyOf(request: WireRequest): Promise<string> {
-  if (request.whole) return Promise.resolve(request.whole.toString('latin1'))
-  return new Promise((resolve) => {
-    let body = ''
-    request.on('data', (piece) => void (body += piece.toString('latin1')))
-    request.once('end', () => resolve(body))
-  })
+async function bodyOf(request: WireRequest): Promise<string> {
+  const pieces: Buffer[] = request.whole ? [request.whole] : []
+  if (!request.whole) {
+    request.on('data', (piece) => void pieces.push(piece))
+    await new Promise<void>((resolve) => void request.once('end', resolve))
+  }
+  // Not before there is something else in the buffer that all was read into.
+  await Promise.resolve()
+  return Buffer.concat(pieces).toString('latin1')
 }
 
-/** Whatever waits for microtasks has had its turn, a handful of them in a row. */
+/** Whatever waits for microtasks has had its turn, a dozen of them in a row. */
 async function settled(): Promise<void> {
-  for (let i = 0; i < 6; i += 1) await Promise.resolve()
+  for (let i = 0; i < 12; i += 1) await Promise.resolve()
 }

@@ -10,7 +10,10 @@ import type { WireResponse } from './wire-response.ts'
 export interface Shortcut<Known = unknown> {
   /** What is known of all requests with this head, whoever sends it; undefined when they do not go this way. */
   know(request: HttpRequest): Known | undefined
-  /** Undefined or thrown, and nothing done, when this one has to go the long way. `head` has just matched what is in `bytes`. */
+  /**
+   * Undefined or thrown, and nothing done, when this one has to go the long way. `head` has just matched what is in `bytes`,
+   * which are good until this returns.
+   */
   take(known: Known, bytes: Buffer, head: RepeatedHead, lane: ShortLane): ShortExchange | undefined
 }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { isLoopback } from '../address.ts'
 import type { Familiar, FamiliarHeads } from './familiar-heads.ts'
 import { readHead, type WireHead } from './read-head.ts'
+import { isShared } from './shared-reads.ts'
 import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
@@ -70,7 +71,9 @@ export class WireConnection implements Lane, ShortLane {
     this.socket = socket
     this.#host = host
     this.sinceMs = host.soonMs
-    socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain)
+    if (isShared(socket)) socket.onBytes = this.#onBytes
+    else socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd).on('drain', this.#onDrain)
     socket.on('close', this.#onClose).on('error', ignore)
   }
 
@@ -149,6 +152,7 @@ export class WireConnection implements Lane, ShortLane {
     const held = this.#held ?? NOTHING
     this.stop()
     const { socket } = this
+    if (isShared(socket)) socket.onBytes = undefined
     socket.off('data', this.#onData).off('end', this.#onEnd).off('drain', this.#onDrain)
     socket.off('close', this.#onClose).off('error', ignore)
     return held
@@ -158,6 +162,12 @@ export class WireConnection implements Lane, ShortLane {
   stop(): void {
     this.#isDone = true
     this.#held = undefined
+  }
+
+  /** What it is given is another's by the time this returns. */
+  readonly #onBytes = (bytes: Buffer): void => {
+    // Most take the shortcut, which needs no copy.
+    if (!this.isIdle || !this.#takeShort(bytes)) this.#onData(Buffer.from(bytes))
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -215,12 +225,9 @@ export class WireConnection implements Lane, ShortLane {
     this.#familiar = familiar
     const { bodyAt, length } = familiar.head
     if (bytes.length !== bodyAt + length || bodyAt > headerBytes) return false
-    this.#held = undefined
     const short = this.#tryShort(shortcut, familiar, bytes)
-    if (!short) {
-      this.#held = bytes
-      return false
-    }
+    if (!short) return false
+    this.#held = undefined
     this.#strangeHeads = 0
     this.#short = short
     short.start()

@@ -46,7 +46,7 @@ export function engineShortcut(deps: EngineShortcutDeps): Shortcut<Known> {
       if (known.dataKey !== deps.dataKey() || head.length > MOST_BODY_BYTES) return undefined
       const replica = deps.replicas.find(known.id)
       if (!replica || !isMeant(known, replica)) return undefined
-      const asked = { known, requestId: idIn(bytes, head), bytes, bodyAt: head.bodyAt }
+      const asked = { known, requestId: idIn(bytes, head), text: bytes.toString('latin1'), bodyAt: head.bodyAt }
       return new ShortEngineCall(deps, replica, asked, lane)
     },
   }
@@ -79,7 +79,7 @@ class ShortEngineCall extends ShortPassage {
   readonly #done: () => void
 
   constructor({ pool, counts }: EngineShortcutDeps, replica: ServedReplica, asked: Asked, lane: ShortLane) {
-    super(lane, asked.bytes, pool.take({ host: '127.0.0.1', port: replica.port! }))
+    super(lane, asked.text, pool.take({ host: '127.0.0.1', port: replica.port! }))
     this.#pool = pool
     this.#replica = replica
     this.#asked = asked
@@ -88,11 +88,11 @@ class ShortEngineCall extends ShortPassage {
   }
 
   protected override question(): string {
-    const { known, requestId, bytes, bodyAt } = this.#asked
+    const { known, requestId, text, bodyAt } = this.#asked
     const id = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
-    const ours = `host: 127.0.0.1:${this.#replica.port}\r\n${id}content-length: ${bytes.length - bodyAt}\r\n`
+    const ours = `host: 127.0.0.1:${this.#replica.port}\r\n${id}content-length: ${text.length - bodyAt}\r\n`
     const head = `POST ${known.path} HTTP/1.1\r\n${known.lines}${ours}connection: keep-alive\r\n\r\n`
-    return head + bytes.toString('latin1', bodyAt)
+    return head + text.slice(bodyAt)
   }
 
   protected override answer(head: AnswerHead, body: string, keepS: number): string {
@@ -110,8 +110,8 @@ class ShortEngineCall extends ShortPassage {
     this.#done()
   }
 
-  protected override goOn(response: WireResponse, connection: UpstreamConnection): void {
-    const { known, bytes, bodyAt } = this.#asked
+  protected override goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void {
+    const { known, bodyAt } = this.#asked
     const begun = { meter: this.#meter, done: this.#done, connection, body: bytes.subarray(bodyAt) }
     goOnCalling(response.req, response, this.#replica, known.path, this.#pool, begun)
   }
@@ -120,7 +120,8 @@ class ShortEngineCall extends ShortPassage {
 interface Asked {
   known: Known
   requestId: string | undefined
-  bytes: Buffer
+  /** All that came. */
+  text: string
   bodyAt: number
 }
 

@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { createServer, Socket, type AddressInfo, type Server } from 'node:net'
+import { Duplex } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { rawClient, type RawClient } from '../../testing/raw-client.ts'
+import { until } from '../../testing/until.ts'
+import { SharedReadSocket, withSharedReads } from './shared-reads.ts'
+
+interface Pair {
+  server: Server
+  given: Socket
+  taken: Socket
+  client: RawClient
+}
+
+async function aPair(): Promise<Pair> {
+  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const accepted = new Promise<Pick<Pair, 'given' | 'taken'>>((resolve) => {
+    server.once('connection', (given) => resolve({ given, taken: withSharedReads(given) }))
+  })
+  const client = await rawClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return { server, client, ...(await accepted) }
+}
+
+test('what comes is told, then streamed; what is said is sent; the end is heard', async () => {
+  const { taken, client } = await aPair()
+  expect(taken).toBeInstanceOf(SharedReadSocket)
+  const socket = taken as SharedReadSocket
+  let told = ''
+  socket.onBytes = (bytes) => void (told += bytes.toString())
+  client.send('one')
+  await until(() => told === 'one')
+  socket.write('answer')
+  await client.reads('answer')
+  socket.onBytes = undefined
+  let streamed = ''
+  socket.on('data', (piece: Buffer) => void (streamed += piece.toString()))
+  client.send('two')
+  await until(() => streamed === 'two')
+  const ended = once(socket, 'end')
+  client.endSending()
+  await ended
+  expect(told).toBe('one')
+  socket.end('bye')
+  expect(await client.closes()).toBe('answerbye')
+})
+
+test('who does not take the stream is not read for without end, and misses nothing', async () => {
+  const { taken, client } = await aPair()
+  const all = 'x'.repeat(8 * 1024 * 1024)
+  client.send(all)
+  await until(() => taken.readableLength >= taken.readableHighWaterMark)
+  let streamed = 0
+  const most = taken.readableLength
+  taken.on('data', (piece: Buffer) => void (streamed += piece.length))
+  await until(() => streamed === all.length)
+  expect(most).toBeLessThan(all.length / 8)
+})
+
+test('its server counts it until it has closed', async () => {
+  const { server, taken, client } = await aPair()
+  const count = (): Promise<number> =>
+    new Promise((resolve) => void server.getConnections((_, connections) => resolve(connections)))
+  let isClosed = false
+  server.close(() => (isClosed = true))
+  client.send('a')
+  await until(() => taken.bytesRead > 0)
+  expect(await count()).toBe(1)
+  expect(isClosed).toBe(false)
+  taken.destroy()
+  await until(() => isClosed)
+  expect(await count()).toBe(0)
+})
+
+test('a reset is an error of the connection and closes it', async () => {
+  const { taken, given, client } = await aPair()
+  const failed = once(taken, 'error')
+  client.socket.resetAndDestroy()
+  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
+  await until(() => taken.destroyed && given.destroyed)
+})
+
+test('what is no plain connection, or has been read from, stays as it is', async () => {
+  const stream = new Duplex() as Socket
+  expect(withSharedReads(stream)).toBe(stream)
+  const unconnected = new Socket()
+  expect(withSharedReads(unconnected)).toBe(unconnected)
+  class Other extends Socket {}
+  const other = new Other()
+  expect(withSharedReads(other)).toBe(other)
+  const { taken, client } = await aPair()
+  client.send('a')
+  await until(() => taken.bytesRead > 0)
+  expect(withSharedReads(taken)).toBe(taken)
+})
