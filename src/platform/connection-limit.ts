@@ -7,36 +7,59 @@ import { answerOnSocket } from './socket-answer.ts'
 const MOST_TOLD = 1000
 const RETRY_AFTER_S = 5
 
-/**
- * Turns away connections beyond `most` before anything is asked on them. `secure` makes each what it is to be;
- * `accept` gives the others to the server, as themselves or as another socket with the same connection.
- */
-export function limitConnections(
-  server: Server,
-  most: number,
-  secure: (socket: Socket, onReady: (ready: Socket) => void) => void,
-  onConnection: (socket: Socket, accept: (socket: Socket) => void) => void,
-): void {
+export interface LimitOptions {
+  most: number
+  /** What is to be used instead of the socket that the server has made. */
+  replace: (socket: Socket) => Socket
+  /** Makes each what it is to be. */
+  secure: (socket: Socket, onReady: (ready: Socket) => void) => void
+  /** `accept` gives it to the server. */
+  onConnection: (socket: Socket, accept: () => void) => void
+}
+
+export interface ConnectionLimit {
+  /** Resolves as soon as there is no connection. */
+  whenNone(): Promise<void>
+}
+
+/** Turns away connections beyond `most` before anything is asked on them. */
+export function limitConnections(server: Server, options: LimitOptions): ConnectionLimit {
+  const { most, replace, secure, onConnection } = options
   // The server's own listener, which reads requests, is put behind ours.
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   let accepted = 0
   let told = 0
-  server.on('connection', (socket) => {
-    if (accepted < most) {
+  let none = Promise.withResolvers<void>()
+  none.resolve()
+  const onClosed = (): void => {
+    if (accepted + told === 0) none.resolve()
+  }
+  server.on('connection', (given) => {
+    const isAccepted = accepted < most
+    if (!isAccepted && told >= MOST_TOLD) return void given.destroy()
+    if (accepted + told === 0) none = Promise.withResolvers<void>()
+    const socket = replace(given)
+    if (isAccepted) {
       accepted += 1
-      socket.once('close', () => (accepted -= 1))
+      socket.once('close', () => {
+        accepted -= 1
+        onClosed()
+      })
       return secure(socket, (ready) =>
-        onConnection(ready, (taken) => {
-          for (const listener of listeners) listener.call(server, taken)
+        onConnection(ready, () => {
+          for (const listener of listeners) listener.call(server, ready)
         }),
       )
     }
-    if (told >= MOST_TOLD) return void socket.destroy()
     told += 1
-    socket.once('close', () => (told -= 1))
+    socket.once('close', () => {
+      told -= 1
+      onClosed()
+    })
     const text = `All ${most} connections that this listener takes are in use. Try again in a moment.`
     const error = new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S })
     secure(socket, (ready) => answerOnSocket(ready, error))
   })
+  return { whenNone: () => none.promise }
 }

@@ -97,16 +97,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const secured = options.tls && securedConnections(options.tls, limits.headMs)
   const secure: SecuredConnections['take'] = (socket, onReady) =>
     secured ? secured.take(socket, onReady) : onReady(socket)
-  limitConnections(server, limits.connections, secure, (given, accept) => {
-    const socket = wire ? withSharedReads(given) : given
-    const take = (): void => {
-      accept(socket)
-      connections.take(socket)
-      const open = connections.openOn(socket)
-      socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
-    }
-    if (wire) wire.take(socket, take)
-    else take()
+  const limit = limitConnections(server, {
+    most: limits.connections,
+    replace: (socket) => (wire && !secured ? withSharedReads(socket) : socket),
+    secure,
+    onConnection(socket, accept) {
+      const take = (): void => {
+        accept()
+        connections.take(socket)
+        const open = connections.openOn(socket)
+        socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
+      }
+      if (wire) wire.take(socket, take)
+      else take()
+    },
   })
   server.on('clientError', (error, stream) => {
     const socket = stream as Socket
@@ -160,6 +164,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
         connections.destroy()
       }, graceMs)
       await closed
+      await limit.whenNone()
       // Now for what else it holds.
       server.close()
       clearTimeout(silent)

@@ -36,7 +36,8 @@ interface WithHandle {
 /**
  * The same connection as a SharedReadSocket. Node documents such reads (`onread`) for sockets that connect, and makes those
  * that a server accepts without asking, so the connection is moved from the one to the other. Whatever is not as it is
- * known to be stays as it is, and is read as a stream: slower, and otherwise the same.
+ * known to be stays as it is, and is read as a stream: slower, and otherwise the same. For its server the connection has
+ * ended with this: who waits for the end of all has to count for himself.
  */
 export function withSharedReads(given: Socket): Socket {
   const internal = given as unknown as WithHandle
@@ -46,7 +47,6 @@ export function withSharedReads(given: Socket): Socket {
   const socket = new SharedReadSocket(handle, given.allowHalfOpen)
   if ((socket as unknown as WithHandle)._handle !== handle) return given
   internal._handle = null
-  // By this its server counts it.
-  socket.once('close', () => given.destroy())
+  given.destroy()
   return socket
 }
