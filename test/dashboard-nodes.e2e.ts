@@ -292,6 +292,7 @@ test('labels are added, overwritten and removed; one call that fails leaves the 
   // Those of others stay: they would come back at once.
   expect(await labels.getByRole('button', { name: 'Remove node.name' }).count()).toBe(0)
   await labels.getByRole('button', { name: 'Remove spare' }).click()
+  await gone(labels.getByText('spare=', { exact: true }))
   await labels.getByRole('button', { name: 'Remove zone' }).click()
   await gone(labels.getByText('zone=south'))
   expect((await cluster.node('gina'))!.labels).not.toHaveProperty('zone')
