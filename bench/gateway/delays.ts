@@ -2,6 +2,7 @@ import type { Name, Sides } from './all-sides.ts'
 import { cpuMs, type Child } from './child.ts'
 import { PACED_EVENTS, type Measured, type Work } from './messages.ts'
 import type { Side } from './sides.ts'
+import { inTurn } from './throughput.ts'
 
 /** Moderate: a twentieth of what a quick proxy can do on one core, and less than the slowest one here can. */
 export const RATE_PER_S = 500
@@ -60,10 +61,6 @@ export async function measureDelays(load: Child, sides: Sides, rounds: number): 
     }
   }
   return delays
-}
-
-function inTurn(names: readonly Name[], round: number): readonly Name[] {
-  return round % 2 === 0 ? names : names.toReversed()
 }
 
 type Timed = Omit<Work & { do: 'rate' | 'first byte' }, 'target'>
