@@ -30,13 +30,14 @@ export function caseOf({ cases }: Figures, kind: Case['kind'], connections: numb
   return cases.find(({ of }) => of.kind === kind && of.connections === connections)!.results
 }
 
-/** How one stands to another, by requests/s of each round: two that followed each other had the same machine. */
+/** How one stands to another, by requests/s of each round that both had: two that followed each other had the same machine. */
 export function ratio(results: Results, name: Name, other: Name): number {
   return ratioOf(results.get(name), results.get(other))
 }
 
 export function ratioOf(rounds: readonly Measured[] = [], others: readonly Measured[] = []): number {
-  return middle(rounds.map(({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN)))
+  const both = rounds.slice(0, others.length)
+  return middle(both.map(({ perSecond }, i) => perSecond / others[i]!.perSecond))
 }
 
 /** Of an even number the mean of the two in the middle, so that few rounds flatter nobody. */
