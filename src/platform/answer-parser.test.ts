@@ -89,6 +89,18 @@ describe('an answer', () => {
   })
 })
 
+test('what begins as the stream before it is read as that was, and nothing else is', () => {
+  const stream = `${OK}x-a: 1\r\ntransfer-encoding: chunked\r\n\r\n`
+  const chunks = '2\r\nok\r\n0\r\n\r\n'
+  const first = read([stream + chunks])
+  expect(first).toMatchObject({ status: 200, body: 'ok', isEnded: true })
+  expect(read([stream, chunks])).toEqual(first)
+  expect(read([stream], { method: 'HEAD' })).toMatchObject({ body: '', isEnded: true })
+  expect(read([stream.replace('x-a: 1', 'x-a: 2') + chunks]).headers).toContain('2')
+  expect(read([stream.replace('200', '404') + chunks]).status).toBe(404)
+  expect(() => read([stream.replace('x-a: 1', 'x-a:\r1') + chunks])).toThrow()
+})
+
 test.each([
   ['another protocol', 'SSH-2.0-x\r\n\r\n'],
   ['HTTP/2', 'HTTP/2 200\r\n\r\n'],

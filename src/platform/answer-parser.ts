@@ -143,8 +143,26 @@ interface HeadRead {
   length: number
 }
 
-/** The head at the beginning of `bytes`, which ends with the line break at `at`. */
+/**
+ * That of the last answer in chunks, from whoever: engines of a kind begin all their streams with the same bytes, and what
+ * has the same bytes means the same.
+ */
+let lastChunked: { bytes: Buffer; read: HeadRead } | undefined
+
+/** The head at the beginning of `bytes`, which ends with the empty line at `at`. */
 function readHead(bytes: Buffer, at: number, method: string): HeadRead {
+  const end = at + HEAD_END.length
+  if (method !== 'HEAD' && lastChunked && isSame(bytes, end, lastChunked.bytes)) return lastChunked.read
+  const read = readNewHead(bytes, at, method)
+  if (read.next === 'chunks') lastChunked = { bytes: Buffer.from(bytes.subarray(0, end)), read }
+  return read
+}
+
+function isSame(bytes: Buffer, end: number, other: Buffer): boolean {
+  return end === other.length && bytes.compare(other, 0, end, 0, end) === 0
+}
+
+function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
   const text = bytes.toString('latin1', 0, at + 2)
   const firstEnd = text.indexOf('\r\n')
   const statusCode = statusOf(bytes, text, firstEnd)

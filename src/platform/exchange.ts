@@ -49,6 +49,8 @@ export interface HttpResponse {
   write(piece: string | Buffer): boolean
   /** The same for pieces in the chunks in which they came, each of them whole. Where it is missing, they are unpacked. */
   writeChunks?(chunks: Buffer): boolean
+  /** The same for the last of them, with the end of the body. */
+  endChunks?(chunks: Buffer): this
   end(piece?: string | Buffer): this
   /** Sends the head when it waits for something to be sent with. */
   flushHeaders(): void

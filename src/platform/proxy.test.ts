@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { rawEngine } from '../testing/data-port.ts'
 import { forwarded } from '../testing/forwarded.ts'
 import { serve } from '../testing/http.ts'
 import { rawClient } from '../testing/raw-client.ts'
@@ -271,6 +273,29 @@ test('a client that goes away with its answer in hand takes nobody else’s conn
   await until(() => held.get('/first')!.destroyed)
   held.get('/other')!.end('here')
   expect(await (await other!).text()).toBe('here')
+})
+
+test('what ends a stream goes with the last piece of it, in one write', async () => {
+  const end = '5\r\nlast!\r\n0\r\n\r\n'
+  let goOn = (): void => {}
+  const port = await rawEngine((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
+      goOn = () => void socket.write(end)
+    })
+  })
+  const handler: ExchangeHandler = async (request, response) => {
+    await forwarded(request, response, { host: '127.0.0.1', port, path: '/', headers: instead({}) })
+  }
+  const client = await rawClient(await serve(handler, { wire: { prefix: '/', handler } }))
+  client.send('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  await client.reads('\r\n\r\n')
+  const write = vi.spyOn(Socket.prototype, 'write')
+  onTestFinished(() => write.mockRestore())
+  goOn()
+  await client.reads(end)
+  // The engine's and ours.
+  expect(write.mock.calls.map(([text]) => text)).toEqual([end, end])
 })
 
 test('a client that does not keep up with many small pieces gets them all', async () => {

@@ -94,7 +94,7 @@ export function forward(
 /** One request on its way. An object and no closures: a stream may last for hours, and there may be thousands. */
 class Passage implements CallEvents, ClientWatcher, Sent {
   /** For an answer that comes in chunks, to a client that can have them as they are. */
-  onChunks: ((chunks: Buffer) => void) | undefined
+  onChunks: ((chunks: Buffer, isEnd: boolean) => void) | undefined
   readonly #request: HttpRequest
   readonly #response: HttpResponse
   readonly #upstream: Upstream
@@ -108,6 +108,8 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   #isBetweenEvents = true
   /** The beginning of an answer that is told in an event instead of passed on. */
   #told: Buffer[] | undefined
+  /** With its end; sent when that is told, which it is at once. */
+  #lastChunks: Buffer | undefined
   #isOver = false
 
   constructor(
@@ -150,7 +152,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     upstream.observer?.head(head)
     if (isBegun && !(head.statusCode === 200 && isPlainStream(head))) this.#told = []
     else if (head.isChunked && this.#response.chunkedEncoding && this.#response.writeChunks) {
-      this.onChunks = (chunks) => this.#passChunks(chunks)
+      this.onChunks = (chunks, isEnd) => this.#passChunks(chunks, isEnd)
     }
   }
 
@@ -177,7 +179,10 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     this.#connection = undefined
     if (this.#isOver) return
     this.#response.once('finish', this.#onFinish)
-    this.#response.end(this.#told && this.#upstream.asEvent?.(this.#head!.statusCode, textOf(this.#told)))
+    const last = this.#lastChunks
+    this.#lastChunks = undefined
+    if (last) this.#response.endChunks!(last)
+    else this.#response.end(this.#told && this.#upstream.asEvent?.(this.#head!.statusCode, textOf(this.#told)))
   }
 
   onDrain(): void {
@@ -240,10 +245,11 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     return isEnd && this.#connection!.isReused && performance.now() - this.#sentAtMs < STALE_WITHIN_MS
   }
 
-  #passChunks(chunks: Buffer): void {
+  #passChunks(chunks: Buffer, isEnd: boolean): void {
     if (this.#isOver) return
     this.#upstream.onHeard?.()
     this.#upstream.observer?.piece(chunks)
+    if (isEnd) return void (this.#lastChunks = chunks)
     this.#isBetweenEvents = endsEvent(chunks, chunks.length - 2)
     if (!this.#response.writeChunks!(chunks)) this.#waitForClient()
   }

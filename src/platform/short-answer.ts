@@ -1,11 +1,11 @@
 import type { AnswerHead } from './answer-parser.ts'
 import { STATUS_CODES } from './node-http.ts'
-import { linesPassedOn, type Instead } from './pass-on.ts'
+import { Instead, linesPassedOn } from './pass-on.ts'
 import { httpDate } from './wire/http-date.ts'
 
 interface Passed {
-  /** The names that were taken away. */
-  without: Instead
+  /** Those that were taken away. */
+  names: Instead['names']
   start: string
 }
 
@@ -24,15 +24,20 @@ export function shortAnswer(
   const date = head.headers['date'] === undefined ? `Date: ${httpDate(nowMs)}\r\n` : ''
   const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
   const lines = `${ours}${date}Content-Length: ${body.length}\r\nConnection: ${connection}\r\n`
-  return `${startOf(head, without)}${lines}\r\n${body}`
+  return `${startOf(head, without.names)}${lines}\r\n${body}`
 }
 
-function startOf(head: AnswerHead, without: Instead): string {
+/** The first lines of an answer that is passed on, without its length and what has one of these names. */
+export function startOf(head: AnswerHead, names: Instead['names']): string {
   const passed = known.get(head)
-  if (passed?.without === without) return passed.start
+  if (passed?.names === names) return passed.start
   const { statusCode, statusMessage, rawHeaders } = head
-  const reason = statusMessage === '' ? (STATUS_CODES[statusCode] ?? 'unknown') : statusMessage
-  const start = `HTTP/1.1 ${statusCode} ${reason}\r\n${linesPassedOn(rawHeaders, without, true)}`
-  known.set(head, { without, start })
+  const lines = linesPassedOn(rawHeaders, new Instead(names, ''), true)
+  const start = `${firstLine(statusCode, statusMessage)}${lines}`
+  known.set(head, { names, start })
   return start
+}
+
+export function firstLine(status: number, reason: string): string {
+  return `HTTP/1.1 ${status} ${reason === '' ? (STATUS_CODES[status] ?? 'unknown') : reason}\r\n`
 }

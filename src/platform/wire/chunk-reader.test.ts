@@ -7,28 +7,47 @@ const cuts = fc.array(fc.nat(1000), { maxLength: 12 })
 
 test('whole chunks pass as they came, the others in pieces; together they are the body, and nothing is lost or added', () => {
   fc.assert(
-    fc.property(data, cuts, fc.boolean(), (parts, at, takesChunks) => {
+    fc.property(data, cuts, fc.boolean(), fc.constantFrom('', 'next'), (parts, at, takesChunks, next) => {
       const body = parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')
-      const text = `${body}0\r\n\r\nnext`
+      const text = `${body}0\r\n\r\n${next}`
       const read = { text: '', rest: '' }
       const reader = new ChunkReader()
       const events = {
         onBody: (piece: Buffer) => void (read.text += piece.toString('latin1')),
-        onChunks: takesChunks ? (chunks: Buffer) => void (read.text += unpacked(chunks)) : undefined,
+        onChunks: takesChunks
+          ? (chunks: Buffer, isEnd: boolean) => void (read.text += unpacked(chunks, isEnd))
+          : undefined,
       }
       for (const piece of piecesOf(text, at)) {
         if (reader.hasEnded) read.rest += piece
         else read.rest += reader.push(Buffer.from(piece, 'latin1'), events)?.toString('latin1') ?? ''
       }
-      expect(read).toEqual({ text: parts.join(''), rest: 'next' })
+      expect(read).toEqual({ text: parts.join(''), rest: next })
+      expect(reader.hasEnded).toBe(true)
     }),
   )
 })
 
-/** What is in chunks that must be whole. */
-function unpacked(chunks: Buffer): string {
+test.each([
+  ['chunks and their end', '2\r\nab\r\n0\r\n\r\n', [['2\r\nab\r\n0\r\n\r\n', true]]],
+  ['an end alone', '0\r\n\r\n', []],
+  ['an end with a field', '2\r\nab\r\n0\r\nx: y\r\n\r\n', [['2\r\nab\r\n', false]]],
+  ['an end in more digits than it needs', '2\r\nab\r\n00\r\n\r\n', [['2\r\nab\r\n', false]]],
+])('%s in one piece', (_, text, expected) => {
+  const told: [string, boolean][] = []
+  const onChunks = (chunks: Buffer, isEnd: boolean): void => void told.push([chunks.toString('latin1'), isEnd])
+  expect(new ChunkReader().push(Buffer.from(text), { onBody() {}, onChunks })).toHaveLength(0)
+  expect(told).toEqual(expected)
+})
+
+const END = '0\r\n\r\n'
+
+/** What is in chunks that must be whole, and have an end or not. */
+function unpacked(chunks: Buffer, isEnd: boolean): string {
   let text = ''
-  for (let rest = chunks.toString('latin1'); rest !== '';) {
+  const all = chunks.toString('latin1')
+  expect(all.endsWith(`\n${END}`)).toBe(isEnd)
+  for (let rest = isEnd ? all.slice(0, -END.length) : all; rest !== '';) {
     const [, size] = /^([0-9a-f]+)\r\n/.exec(rest)!
     const start = size!.length + 2
     const end = start + Number.parseInt(size!, 16)

@@ -1,8 +1,11 @@
 /** What becomes of a body in chunks. Pieces are parts of what was pushed, and are not copied. */
 export interface ChunkEvents {
   onBody(piece: Buffer): void
-  /** Several whole chunks as they came, each with its size and its end. Where it is missing, they are unpacked. */
-  onChunks?: ((chunks: Buffer) => void) | undefined
+  /**
+   * Several whole chunks as they came, each with its size and its end; `isEnd`: and the end of the body after them. Where it
+   * is missing, they are unpacked.
+   */
+  onChunks?: ((chunks: Buffer, isEnd: boolean) => void) | undefined
 }
 
 type State = 'size' | 'data' | 'data end' | 'trailer' | 'ended'
@@ -10,6 +13,7 @@ type State = 'size' | 'data' | 'data end' | 'trailer' | 'ended'
 const MOST_SIZE_LINE = 256
 const MOST_TRAILER_BYTES = 16 * 1024
 const LINE_END = Buffer.from('\r\n')
+const PLAIN_END = Buffer.from('0\r\n\r\n')
 const [CR, LF] = [0x0d, 0x0a]
 
 /**
@@ -63,8 +67,10 @@ export class ChunkReader {
     if (!events.onChunks) return 0
     let end = 0
     for (let next = endOfChunk(input, 0); next !== 0; next = endOfChunk(input, next)) end = next
-    if (end > 0) events.onChunks(end === input.length ? input : input.subarray(0, end))
-    return end
+    const isEnd = isPlainEnd(input, end)
+    if (isEnd) this.#state = 'ended'
+    if (end > 0) events.onChunks(isEnd || end === input.length ? input : input.subarray(0, end), isEnd)
+    return isEnd ? input.length : end
   }
 
   #takeSize(input: Buffer): number {
@@ -125,6 +131,13 @@ function endOfChunk(input: Buffer, start: number): number {
   if (at === start || size === 0 || end > input.length) return 0
   const isWhole = input[at] === CR && input[at + 1] === LF && input[end - 2] === CR && input[end - 1] === LF
   return isWhole ? end : 0
+}
+
+/** Whether a last chunk without anything is all that is left. */
+function isPlainEnd(input: Buffer, start: number): boolean {
+  if (input.length !== start + PLAIN_END.length) return false
+  for (let i = 0; i < PLAIN_END.length; i += 1) if (input[start + i] !== PLAIN_END[i]) return false
+  return true
 }
 
 function hexDigit(byte: number | undefined): number {

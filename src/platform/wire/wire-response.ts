@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import type { AnswerHead } from '../answer-parser.ts'
 import type { HttpResponse } from '../exchange.ts'
-import { STATUS_CODES } from '../node-http.ts'
 import { linesPassedOn, passOn, type Instead } from '../pass-on.ts'
+import { firstLine, startOf } from '../short-answer.ts'
 import { httpDate } from './http-date.ts'
 import { Listeners } from './listeners.ts'
 import type { WireRequest } from './wire-request.ts'
@@ -69,7 +69,8 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
   writeHead(status: number, message: string | Record<string, string>, headers: string[] = []): this {
     const given = typeof message === 'string' ? headers : Object.entries(message).flat()
     const reason = typeof message === 'string' ? message : ''
-    return this.#begin(status, reason, this.#linesOf(this.#fields ? withDefaults(given, this.#fields) : given))
+    const lines = this.#linesOf(this.#fields ? withDefaults(given, this.#fields) : given)
+    return this.#begin(status, reason, firstLine(status, reason) + lines)
   }
 
   writePassedOn(head: AnswerHead, ours: Instead): this {
@@ -78,7 +79,10 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     const length = headers[LENGTH]
     this.#hasDate = headers['date'] !== undefined
     if (length !== undefined) this.#left = Number(length)
-    return this.#begin(statusCode, statusMessage, linesPassedOn(rawHeaders, ours))
+    const start = head.isChunked
+      ? startOf(head, ours.names) + ours.lines
+      : firstLine(statusCode, statusMessage) + linesPassedOn(rawHeaders, ours)
+    return this.#begin(statusCode, statusMessage, start)
   }
 
   write(given: string | Buffer): boolean {
@@ -95,6 +99,13 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
   writeChunks(chunks: Buffer): boolean {
     if (this.chunkedEncoding) return this.#send('', chunks, '')
     throw new Error('this answer is not sent in chunks')
+  }
+
+  endChunks(chunks: Buffer): this {
+    this.writeChunks(chunks)
+    this.writableEnded = true
+    if (!this.#held) this.#finish()
+    return this
   }
 
   end(given?: string | Buffer): this {
@@ -139,10 +150,10 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     else if (held) this.emit('drain')
   }
 
-  /** `headers` are lines. What is still missing is said after them. */
-  #begin(status: number, reason: string, headers: string): this {
+  /** `start` are the lines that are there already. What is still missing is said after them. */
+  #begin(status: number, reason: string, start: string): this {
     this.statusCode = status
-    this.statusMessage = reason === '' ? (STATUS_CODES[status] ?? 'unknown') : reason
+    this.statusMessage = reason
     this.#hasBody = status !== 204 && status !== 304
     this.chunkedEncoding = this.#left === undefined && this.#hasBody
     const date = this.#hasDate ? '' : `Date: ${httpDate()}\r\n`
@@ -151,7 +162,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     this.isLast = keepS === 0
     const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
     this.headersSent = true
-    this.#head = `HTTP/1.1 ${status} ${this.statusMessage}\r\n${headers}${date}${coding}Connection: ${connection}\r\n\r\n`
+    this.#head = `${start}${date}${coding}Connection: ${connection}\r\n\r\n`
     return this
   }
 
