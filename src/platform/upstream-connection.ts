@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { Address } from './address.ts'
 import { AnswerParser, wholeAnswer, type AnswerEvents, type AnswerHead } from './answer-parser.ts'
+import { ReadMemory } from './read-memory.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { RepeatedHead } from './wire/repeated-head.ts'
 
@@ -31,7 +32,7 @@ const CONNECT_WITHIN_MS = 5000
  * What is read from any upstream is read into here and used up before anything else is read: a buffer for each read
  * would be as large, and thrown away at once.
  */
-const READ = Buffer.allocUnsafeSlow(64 * 1024)
+const READ = new ReadMemory()
 /** A body up to this length is copied, so that it can be written with its head. */
 const MOST_JOINED_BYTES = 16 * 1024
 
@@ -68,7 +69,7 @@ export class UpstreamConnection {
     this.#onFree = onFree
     this.#onGone = onGone
     this.fingerprint = tls?.fingerprint
-    const onread = { buffer: READ, callback: (bytes: number) => this.#onRead(bytes) }
+    const onread = { buffer: READ.all, callback: (bytes: number) => this.#onRead(bytes) }
     const socket = tls
       ? tls.client.connect({ host, port, fingerprint: tls.fingerprint }, { onread } as ConnectionOptions)
       : connect({ host, port, noDelay: true, onread })
@@ -152,7 +153,7 @@ export class UpstreamConnection {
   }
 
   #onRead(length: number): boolean {
-    this.#onData(length === READ.length ? READ : READ.subarray(0, length))
+    this.#onData(READ.first(length))
     return true
   }
 

@@ -17,6 +17,12 @@ describe('what it finds', () => {
     expect(fieldsOf(text)).toEqual(fields)
   })
 
+  test('is the model that is named, however much it is like one that was named before', () => {
+    const names = ['abcdef', 'abxdef', 'abcdef', 'abcde', 'abcdef"', 'abcdéf', 'acbdef']
+    const found = names.map((model) => fieldsOf(JSON.stringify({ model }))?.model)
+    expect(found).toEqual(names.map((name) => (/^\w+$/.test(name) ? name : undefined)))
+  })
+
   test('begins where it is told to', () => {
     const head = 'POST / HTTP/1.1\r\n\r\n'
     expect(plainFields(Buffer.from(`${head}{"model":"m"}`), head.length)).toMatchObject({ model: 'm' })

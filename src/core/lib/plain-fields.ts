@@ -30,7 +30,7 @@ export function plainFields(bytes: Uint8Array, start: number): PlainFields | und
     const end = afterValue(bytes, value, 1)
     if (end === -1) return undefined
     if (isName(bytes, name, nameEnd, MODEL)) {
-      if (model !== undefined || !(model = plainText(bytes, value, end))) return undefined
+      if (model !== undefined || !(model = modelText(bytes, value, end))) return undefined
     } else if (isName(bytes, name, nameEnd, USER)) {
       if (user !== undefined || (user = plainText(bytes, value, end)) === undefined) return undefined
     } else if (isName(bytes, name, nameEnd, STREAM)) {
@@ -169,6 +169,20 @@ function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
 /** `start` and `end` are those of the name with its quotes. */
 function isName(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   return end - start === name.length + 2 && isWord(bytes, start + 1, name)
+}
+
+/** Names of models that came before, each in the place that its bytes point to, until another wants it. */
+const PLACES = 64
+const known: ({ bytes: Uint8Array; text: string } | undefined)[] = Array.from({ length: PLACES })
+
+/** The same as `plainText`. Few models are asked for, and to compare bytes takes a fraction of making a text of them. */
+function modelText(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const place = (end - start + 7 * bytes[start + 1]! + 31 * bytes[end - 2]!) % PLACES
+  const found = known[place]
+  if (found && found.bytes.length === end - start && isWord(bytes, start, found.bytes)) return found.text
+  const text = plainText(bytes, start, end)
+  if (text !== undefined) known[place] = { bytes: new Uint8Array(bytes.subarray(start, end)), text }
+  return text
 }
 
 /** The string with quotes from `start` to `end`, if it is short and of plain ASCII. */

@@ -93,7 +93,7 @@ const MOST_DIGITS = 15
 const MOST_ID = 128
 
 /** Up to this length a loop is quicker than to ask the system's library. */
-const FEW_BYTES = 24
+const FEW_BYTES = 64
 
 /** Without making a text: that would be garbage with every message. */
 function isAt(bytes: Buffer, at: number, expected: Buffer): boolean {

@@ -1,10 +1,11 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
+import { ReadMemory } from '../read-memory.ts'
 
 /**
  * What is read from any client is read into here, and copied by who needs it for longer. Without it Node makes a buffer of
  * this size for every read, shortens it to what came, and has the collector look after it.
  */
-const READ = Buffer.allocUnsafeSlow(64 * 1024)
+const READ = new ReadMemory()
 
 /** A client's connection whose bytes are told without being made into a stream's. */
 export class SharedReadSocket extends Socket {
@@ -13,11 +14,11 @@ export class SharedReadSocket extends Socket {
 
   constructor(handle: object, allowHalfOpen: boolean) {
     const callback = (length: number): boolean => this.#onRead(length)
-    super({ handle, allowHalfOpen, onread: { buffer: READ, callback } } as SocketConstructorOpts)
+    super({ handle, allowHalfOpen, onread: { buffer: READ.all, callback } } as SocketConstructorOpts)
   }
 
   #onRead(length: number): boolean {
-    const bytes = READ.subarray(0, length)
+    const bytes = READ.first(length)
     if (!this.onBytes) return this.push(Buffer.from(bytes))
     this.onBytes(bytes)
     return true
