@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../platform/answer-parser.ts'
 import { Instead } from '../platform/pass-on.ts'
-import { shortAnswer } from '../platform/short-answer.ts'
+import { shortHead } from '../platform/short-answer.ts'
 import { ShortPassage } from '../platform/short-passage.ts'
 import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ShortLane } from '../platform/wire/shortcut.ts'
@@ -73,16 +73,17 @@ export class ShortRequest extends ShortPassage implements Awaited {
     return head + text.slice(bodyAt)
   }
 
-  protected override answer(head: AnswerHead, body: string, keepS: number): string | undefined {
+  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): string | undefined {
     if (isRefusal(head)) return undefined
     const { decision } = this.#short
     const nowMs = this.#deps.clock.nowMs()
     this.#heardMs = nowMs
     this.#contact?.heard(nowMs)
-    if (body !== '') decision.firstByteMs = nowMs
+    const length = bytes.length - bodyAt
+    if (length > 0) decision.firstByteMs = nowMs
     decision.status = head.statusCode
     const node = this.#deps.serveDeps.exposeNode ? nodeLines(this.route) : ''
-    return shortAnswer(head, body, keepS, WITHOUT_OURS, `x-request-id: ${decision.requestId}\r\n${node}`, nowMs)
+    return shortHead(head, length, keepS, WITHOUT_OURS, `x-request-id: ${decision.requestId}\r\n${node}`, nowMs)
   }
 
   override onSent(isLater: boolean): void {

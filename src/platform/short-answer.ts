@@ -12,10 +12,10 @@ interface Passed {
 /** Heads of answers are the same objects for as long as they say the same. */
 const known = new WeakMap<AnswerHead, Passed>()
 
-/** A whole answer in one text: with the lines of its head, but those that `without` names, and with ours. */
-export function shortAnswer(
+/** The head of a whole answer that is passed on: its lines, but those that `without` names, and ours. */
+export function shortHead(
   head: AnswerHead,
-  body: string,
+  length: number,
   keepS: number,
   without: Instead,
   ours: string,
@@ -23,8 +23,8 @@ export function shortAnswer(
 ): string {
   const date = head.headers['date'] === undefined ? `Date: ${httpDate(nowMs)}\r\n` : ''
   const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
-  const lines = `${ours}${date}Content-Length: ${body.length}\r\nConnection: ${connection}\r\n`
-  return `${startOf(head, without.names)}${lines}\r\n${body}`
+  const lines = `${ours}${date}Content-Length: ${length}\r\nConnection: ${connection}\r\n`
+  return `${startOf(head, without.names)}${lines}\r\n`
 }
 
 /** The first lines of an answer that is passed on, without its length and what has one of these names. */

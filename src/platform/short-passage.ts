@@ -4,7 +4,7 @@ import type { ShortExchange, ShortLane } from './wire/shortcut.ts'
 import type { WireResponse } from './wire/wire-response.ts'
 
 /**
- * One request on its way by the shortcut: sent in one text, answered in one text. Whatever else happens makes an ordinary
+ * One request on its way by the shortcut: sent in one piece, answered in one piece. Whatever else happens makes an ordinary
  * request of it, which is told of it in the same moment.
  */
 export abstract class ShortPassage implements ShortExchange, ShortCall {
@@ -23,8 +23,11 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
   abstract onSent(isLater: boolean): void
   /** All that is sent to the upstream. */
   protected abstract question(): string
-  /** All that is sent to the client; undefined, and nothing done, when this answer is not one to be passed on. */
-  protected abstract answer(head: AnswerHead, body: string, keepS: number): string | undefined
+  /**
+   * What is sent to the client before the body, which is in `bytes` from `bodyAt` on; undefined, and nothing done, when this
+   * answer is not one to be passed on.
+   */
+  protected abstract answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): string | undefined
   /** The client has gone while its answer was on the way to it. */
   protected abstract onLost(): void
   /** It goes on as an ordinary request that was sent on this connection already. `bytes` are all that the client has sent. */
@@ -36,10 +39,10 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
 
   onWhole(head: AnswerHead, bytes: Buffer, bodyAt: number): boolean {
     const { keepS } = this.#lane
-    const text = this.answer(head, bytes.toString('latin1', bodyAt), keepS)
-    if (text === undefined) return false
+    const start = this.answer(head, bytes, bodyAt, keepS)
+    if (start === undefined) return false
     this.#connection = undefined
-    this.#lane.answerShort(text, keepS === 0)
+    this.#lane.answerShort(start, bytes, bodyAt, keepS === 0)
     return true
   }
 

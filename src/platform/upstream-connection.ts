@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { Address } from './address.ts'
 import { AnswerParser, wholeAnswer, type AnswerEvents, type AnswerHead } from './answer-parser.ts'
-import { ReadMemory } from './read-memory.ts'
+import { Scratch } from './scratch.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { RepeatedHead } from './wire/repeated-head.ts'
 
@@ -32,7 +32,7 @@ const CONNECT_WITHIN_MS = 5000
  * What is read from any upstream is read into here and used up before anything else is read: a buffer for each read
  * would be as large, and thrown away at once.
  */
-const READ = new ReadMemory()
+const READ = new Scratch()
 /** A body up to this length is copied, so that it can be written with its head. */
 const MOST_JOINED_BYTES = 16 * 1024
 

@@ -27,9 +27,9 @@ export class CountedShortcut {
       get keepS() {
         return lane.keepS
       },
-      answerShort: (text, isLast) => {
+      answerShort: (head, bytes, bodyAt, isLast) => {
         this.answered += 1
-        lane.answerShort(text, isLast)
+        lane.answerShort(head, bytes, bodyAt, isLast)
       },
       lengthen: (bytes) => {
         this.lengthened += 1

@@ -1,29 +1,13 @@
 import { once } from 'node:events'
-import { createServer, Socket, type AddressInfo } from 'node:net'
+import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { expect, onTestFinished, test } from 'vitest'
-import { rawClient, type RawClient } from '../../testing/raw-client.ts'
+import { expect, test } from 'vitest'
+import { aSocketPair } from '../../testing/socket-pair.ts'
 import { until } from '../../testing/until.ts'
 import { SharedReadSocket, withSharedReads } from './shared-reads.ts'
 
-interface Pair {
-  taken: Socket
-  client: RawClient
-}
-
-async function aPair(): Promise<Pair> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const accepted = new Promise<Socket>((resolve) => {
-    server.once('connection', (given) => resolve(withSharedReads(given)))
-  })
-  const client = await rawClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  return { client, taken: await accepted }
-}
-
 test('what comes is told, then streamed; what is said is sent; the end is heard', async () => {
-  const { taken, client } = await aPair()
+  const { taken, client } = await aSocketPair()
   expect(taken).toBeInstanceOf(SharedReadSocket)
   const socket = taken as SharedReadSocket
   let told = ''
@@ -46,7 +30,7 @@ test('what comes is told, then streamed; what is said is sent; the end is heard'
 })
 
 test('who does not take the stream is not read for without end, and misses nothing', async () => {
-  const { taken, client } = await aPair()
+  const { taken, client } = await aSocketPair()
   const all = 'x'.repeat(8 * 1024 * 1024)
   client.send(all)
   await until(() => taken.readableLength >= taken.readableHighWaterMark)
@@ -58,7 +42,7 @@ test('who does not take the stream is not read for without end, and misses nothi
 })
 
 test('a reset is an error of the connection and closes it', async () => {
-  const { taken, client } = await aPair()
+  const { taken, client } = await aSocketPair()
   const failed = once(taken, 'error')
   client.socket.resetAndDestroy()
   expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
@@ -73,7 +57,7 @@ test('what is no plain connection, or has been read from, stays as it is', async
   class Other extends Socket {}
   const other = new Other()
   expect(withSharedReads(other)).toBe(other)
-  const { taken, client } = await aPair()
+  const { taken, client } = await aSocketPair()
   client.send('a')
   await until(() => taken.bytesRead > 0)
   expect(withSharedReads(taken)).toBe(taken)

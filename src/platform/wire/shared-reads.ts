@@ -1,11 +1,11 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { ReadMemory } from '../read-memory.ts'
+import { Scratch } from '../scratch.ts'
 
 /**
  * What is read from any client is read into here, and copied by who needs it for longer. Without it Node makes a buffer of
  * this size for every read, shortens it to what came, and has the collector look after it.
  */
-const READ = new ReadMemory()
+const READ = new Scratch()
 
 /** A client's connection whose bytes are told without being made into a stream's. */
 export class SharedReadSocket extends Socket {

@@ -33,8 +33,8 @@ export interface ShortLane {
   readonly isLocal: boolean
   /** For how long the connection is kept after this answer; 0 when it is not. */
   readonly keepS: number
-  /** Sends the whole answer. */
-  answerShort(text: string, isLast: boolean): void
+  /** Sends the whole answer: `head`, and what is in `bytes` from `bodyAt` on. */
+  answerShort(head: string, bytes: Buffer, bodyAt: number, isLast: boolean): void
   /** An ordinary request and its answer in the place of this one, whose bytes these are. */
   lengthen(bytes: Buffer): WireResponse
 }

@@ -4,6 +4,7 @@ import type { Familiar, FamiliarHeads } from './familiar-heads.ts'
 import { readHead, type WireHead } from './read-head.ts'
 import { isShared } from './shared-reads.ts'
 import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
+import { writeJoined } from './write-joined.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
 
@@ -130,11 +131,9 @@ export class WireConnection implements Lane, ShortLane {
     return this.#host.isClosing && !this.#held ? 0 : this.#host.keepAliveS
   }
 
-  answerShort(text: string, isLast: boolean): void {
-    const { socket } = this
-    socket.write(text, 'latin1')
-    if (socket.writableLength === 0) this.#endShort(isLast, false)
-    else socket.write('', () => this.#endShort(isLast, true))
+  answerShort(head: string, bytes: Buffer, bodyAt: number, isLast: boolean): void {
+    if (writeJoined(this.socket, head, bytes, bodyAt)) this.#endShort(isLast, false)
+    else this.socket.write('', () => this.#endShort(isLast, true))
   }
 
   lengthen(bytes: Buffer): WireResponse {

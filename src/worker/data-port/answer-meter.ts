@@ -57,14 +57,15 @@ export class AnswerMeter implements AnswerObserver {
     this.#keep(bytes)
   }
 
-  /** The same for an answer that came whole. */
-  whole(head: AnswerHead, body: string): void {
+  /** The same for an answer that came whole; its body begins at `bodyAt`. */
+  whole(head: AnswerHead, bytes: Buffer, bodyAt: number): void {
     this.head(head)
-    if (!this.#isRead || body === '') return
+    if (!this.#isRead || bytes.length === bodyAt) return
     this.#firstMs = performance.now()
     this.#pieces = 1
-    this.#first = body.slice(0, HEAD_BYTES)
-    this.#last = body.slice(-TAIL_BYTES)
+    this.#last = bytes.toString('latin1', Math.max(bodyAt, bytes.length - TAIL_BYTES))
+    this.#first =
+      bytes.length - bodyAt <= TAIL_BYTES ? this.#last : bytes.toString('latin1', bodyAt, bodyAt + HEAD_BYTES)
   }
 
   end(outcome: Forwarded['outcome']): void {

@@ -2,7 +2,7 @@ import type { AnswerHead } from '../../platform/answer-parser.ts'
 import type { ConnectionPool } from '../../platform/connection-pool.ts'
 import type { HttpRequest } from '../../platform/exchange.ts'
 import { Instead, instead, linesPassedOn } from '../../platform/pass-on.ts'
-import { shortAnswer } from '../../platform/short-answer.ts'
+import { shortHead } from '../../platform/short-answer.ts'
 import { ShortPassage } from '../../platform/short-passage.ts'
 import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
 import { idIn } from '../../platform/wire/repeated-head.ts'
@@ -95,9 +95,9 @@ class ShortEngineCall extends ShortPassage {
     return head + text.slice(bodyAt)
   }
 
-  protected override answer(head: AnswerHead, body: string, keepS: number): string {
-    this.#meter?.whole(head, body)
-    return shortAnswer(head, body, keepS, NOTHING, '')
+  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): string {
+    this.#meter?.whole(head, bytes, bodyAt)
+    return shortHead(head, bytes.length - bodyAt, keepS, NOTHING, '')
   }
 
   override onSent(): void {

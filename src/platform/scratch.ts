@@ -1,11 +1,11 @@
-/** Most reads are of requests, answers and tokens; longer ones take long enough without. */
+/** Most of what is read and written is requests, answers and tokens; longer ones take long enough without. */
 const MOST_KEPT = 1024
 
 /**
- * Memory that all connections of a kind are read into, one after the other: what was read is used up before anything else
- * is. The buffer for each length is kept, since Node takes longer to make one than to read most heads.
+ * Memory for one thing after another: what is in it is used up before anything else is put there. The buffer for each
+ * length is kept, since Node takes longer to make one than to copy most of what is in it.
  */
-export class ReadMemory {
+export class Scratch {
   readonly all = Buffer.allocUnsafeSlow(64 * 1024)
   readonly #kept: (Buffer | undefined)[] = Array.from({ length: MOST_KEPT + 1 })
 
