@@ -17,12 +17,16 @@ export function noteCandidates(
   table: Pick<LiveTable, 'ranked' | 'loadOf' | 'routesOf'>,
   liveness: Pick<Liveness, 'whyOut'>,
 ): void {
+  const isFirst = decision.candidates.length === 0
+  if (isFirst) {
+    decision.candidateCount = table.routesOf(chosen.modelName).length
+    // A list that is made with one has room for one; to add to an empty one makes room for many.
+    decision.candidates = [candidate(chosen, table, null)]
+    if (!decision.isSampled) return
+  }
   const { candidates } = decision
-  const isFirst = candidates.length === 0
-  if (isFirst) decision.candidateCount = table.routesOf(chosen.modelName).length
   // What an earlier pick has seen stays as it was seen.
-  if (isFirst || !find(candidates, chosen)) candidates.push(candidate(chosen, table, null))
-  if (isFirst && !decision.isSampled) return
+  if (!find(candidates, chosen)) candidates.push(candidate(chosen, table, null))
   for (const route of table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)) {
     if (candidates.length >= MOST_CANDIDATES) return
     if (!find(candidates, route)) candidates.push(candidate(route, table, liveness.whyOut(route) ?? null))

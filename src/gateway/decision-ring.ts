@@ -1,4 +1,5 @@
 import type { Decision } from './decisions.ts'
+import { IdColumn } from './id-column.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 /**
@@ -10,7 +11,7 @@ export class DecisionRing {
   readonly #most: number
   /** Those that are kept whole. */
   readonly #whole: (Decision | undefined)[] = []
-  readonly #ids: string[] = []
+  readonly #ids: IdColumn
   readonly #paths: string[] = []
   readonly #models: (string | null)[] = []
   readonly #policies: Decision['policy'][] = []
@@ -21,13 +22,14 @@ export class DecisionRing {
 
   constructor(most: number) {
     this.#most = most
+    this.#ids = new IdColumn(most)
     this.#numbers = new Float64Array(most * COLUMNS)
   }
 
   push(decision: Decision): void {
     const slot = this.#next
     this.#next = slot + 1 === this.#most ? 0 : slot + 1
-    this.#ids[slot] = decision.requestId
+    this.#ids.set(slot, decision.requestId)
     const isBrief = !decision.isSampled && isOrdinary(decision)
     this.#whole[slot] = isBrief ? undefined : decision
     if (isBrief) this.#write(slot, decision)
@@ -35,11 +37,11 @@ export class DecisionRing {
 
   /** In the order in which they were kept. */
   *ids(): Iterable<[id: string, slot: number]> {
-    const count = this.#ids.length
+    const count = this.#whole.length
     const first = count < this.#most ? 0 : this.#next
     for (let i = 0; i < count; i += 1) {
       const slot = (first + i) % count
-      yield [this.#ids[slot]!, slot]
+      yield [this.#ids.at(slot), slot]
     }
   }
 
@@ -76,7 +78,7 @@ export class DecisionRing {
       this.#numbers.subarray(slot * COLUMNS, (slot + 1) * COLUMNS) as unknown as Row
     const lastUsedMs = Number.isNaN(used) ? undefined : used
     return {
-      requestId: this.#ids[slot]!,
+      requestId: this.#ids.at(slot),
       atMs,
       method: 'POST',
       path: this.#paths[slot]!,

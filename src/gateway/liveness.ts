@@ -108,9 +108,14 @@ export class Liveness {
     known.probing = this.#probe(route, known).finally(() => (known.probing = undefined))
   }
 
-  #isConfirmed({ nodeId }: LiveRoute, { heardAtMs, doubtedAtMs }: Known, nowMs: number): boolean {
-    const isLate = (lastMs: number): boolean => lastMs <= doubtedAtMs || nowMs - lastMs > this.#ttlMs
-    return !isLate(heardAtMs) || !isLate(this.#deps.table.heardAtMs(nodeId) ?? -Infinity)
+  #isConfirmed({ nodeId }: LiveRoute, known: Known, nowMs: number): boolean {
+    if (this.#isRecent(known.heardAtMs, known, nowMs)) return true
+    const lastMs = this.#deps.table.heardAtMs(nodeId)
+    return lastMs !== undefined && this.#isRecent(lastMs, known, nowMs)
+  }
+
+  #isRecent(lastMs: number, { doubtedAtMs }: Known, nowMs: number): boolean {
+    return lastMs > doubtedAtMs && nowMs - lastMs <= this.#ttlMs
   }
 
   async #probe(route: LiveRoute, known: Known): Promise<Verdict> {

@@ -113,7 +113,8 @@ export class ShortRequest extends ShortPassage implements Awaited {
     this.#release?.()
     leave()
     const ms = nowMs - decision.atMs
-    decision.tries.push({ route, outcome, status, error: null, ms, mayHaveReached: true })
+    // The only one: a list that is made with one has no room for more.
+    decision.tries = [{ route, outcome, status, error: null, ms, mayHaveReached: true }]
     decision.endedMs = nowMs
     decisions.keep(decision)
     onEnded(decision)

@@ -1,0 +1,26 @@
+/** Ours, and those of most clients, are UUIDs. */
+const USUAL_LENGTH = 36
+
+/**
+ * The ids of so many requests, which are of visible ASCII. Those of the usual length are kept as bytes: texts would be what
+ * the garbage collector has most to do with, being the only thing of a short request that lives on.
+ */
+export class IdColumn {
+  readonly #bytes: Buffer
+  readonly #unusual: (string | undefined)[] = []
+
+  constructor(most: number) {
+    this.#bytes = Buffer.alloc(most * USUAL_LENGTH)
+  }
+
+  set(slot: number, id: string): void {
+    const isUsual = id.length === USUAL_LENGTH
+    this.#unusual[slot] = isUsual ? undefined : id
+    if (isUsual) this.#bytes.write(id, slot * USUAL_LENGTH, USUAL_LENGTH, 'latin1')
+  }
+
+  at(slot: number): string {
+    const start = slot * USUAL_LENGTH
+    return this.#unusual[slot] ?? this.#bytes.toString('latin1', start, start + USUAL_LENGTH)
+  }
+}
