@@ -2,6 +2,7 @@ import { freePort } from '../../src/testing/free-port.ts'
 import { cpuMs, startFile } from './child.ts'
 import type { Measured, Target } from './messages.ts'
 import { startFlotilla } from './sides.ts'
+import { LEAD_MS } from './throughput.ts'
 import { measureWithWrk } from './wrk.ts'
 
 export interface Processes {
@@ -22,8 +23,13 @@ export async function measureProcesses(folder: string, rounds: number): Promise<
   const found: Processes = { one: [], two: [] }
   for (const crew of [one, two]) await crew(WARM_UP_MS)
   for (let round = 0; round < rounds; round += 1) {
-    found.one.push(await one(ROUND_MS))
-    found.two.push(await two(ROUND_MS))
+    for (const [crew, results] of [
+      [one, found.one],
+      [two, found.two],
+    ] as const) {
+      await crew(LEAD_MS)
+      results.push(await crew(ROUND_MS))
+    }
   }
   return found
 }

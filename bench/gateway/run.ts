@@ -24,7 +24,7 @@ import { measureWithWrk } from './wrk.ts'
  * client, upstreams and PostgreSQL share the others. `direct` has no proxy: it is the most that client and upstreams can.
  * What the others are is said in docs/reference/performance.md, which `--write` makes; the options are in options.ts.
  */
-const LAST_ROUND_MS = 420_000
+const LAST_ROUND_MS = 600_000
 const DELAY_ROUNDS = 5
 
 const options = readOptions(process.argv.slice(2))
