@@ -80,13 +80,17 @@ export const httpTargets: readonly FuzzTarget[] = [
     reads: 'a body in chunks, from clients and engines',
     cases: spoiled(chunked, ['\r\n', '0\r\n\r\n', ';', 'FFFFFFFFFFFF', '1\r\n']),
     read(bytes) {
-      const reader = new ChunkReader()
-      let passed = 0
-      const onBody = (piece: Buffer): void => void (passed += piece.length)
-      mayRefuse(() => {
-        for (const piece of inPieces(bytes)) if (reader.push(piece, { onBody })) break
-      }, isPlainError)
-      insist(passed <= bytes.length, 'more came out than went in')
+      const pieces = inPieces(bytes)
+      const [unpacked, whole] = [readChunks(pieces, false), readChunks(pieces, true)]
+      insist(unpacked.body.length <= bytes.length, 'more came out than went in')
+      insist(
+        unpacked.isRefused === whole.isRefused,
+        'what is refused in pieces is passed on whole, or the other way round',
+      )
+      if (!whole.isRefused) insist(unpacked.body === whole.body && unpacked.rest === whole.rest, 'read in two ways')
+      const again = readChunks([Buffer.from(whole.passed, 'latin1')], false)
+      insist(!again.isRefused && again.body === whole.body, 'what is passed on says something else')
+      insist(again.rest === (whole.rest === undefined ? undefined : ''), 'what is passed on ends elsewhere')
     },
   },
   {
@@ -127,6 +131,40 @@ export const httpTargets: readonly FuzzTarget[] = [
     },
   },
 ]
+
+/** `passed` is what is sent to a client; `rest` what follows the body, once that has ended. */
+interface ChunksRead {
+  body: string
+  passed: string
+  rest: string | undefined
+  isRefused: boolean
+}
+
+/** Reads a body in chunks as a passage does, which passes whole chunks on as they came or unpacks all. */
+function readChunks(pieces: readonly Buffer[], takesChunks: boolean): ChunksRead {
+  const reader = new ChunkReader()
+  const read: ChunksRead = { body: '', passed: '', rest: undefined, isRefused: true }
+  let isEndPassed = false
+  const onBody = (piece: Buffer): void => {
+    read.body += piece.toString('latin1')
+    read.passed += `${piece.length.toString(16)}\r\n${piece.toString('latin1')}\r\n`
+  }
+  const onChunks = (chunks: Buffer, isEnd: boolean): void => {
+    isEndPassed = isEnd
+    read.body += readChunks([chunks], false).body
+    read.passed += chunks.toString('latin1')
+  }
+  mayRefuse(() => {
+    for (const [i, piece] of pieces.entries()) {
+      const rest = reader.push(piece, takesChunks ? { onBody, onChunks } : { onBody })
+      if (rest) read.rest = Buffer.concat([rest, ...pieces.slice(i + 1)]).toString('latin1')
+      if (rest) break
+    }
+    read.isRefused = false
+  }, isPlainError)
+  if (read.rest !== undefined && !isEndPassed) read.passed += '0\r\n\r\n'
+  return read
+}
 
 /** Whether a head that is known again says what the one said that was learnt, but for its length and its name. */
 function isRepeated(repeated: RepeatedHead, text: string, bytes: Buffer, head: ReturnType<typeof readHead>): boolean {
