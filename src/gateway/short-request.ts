@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../platform/answer-parser.ts'
 import { Instead } from '../platform/pass-on.ts'
-import { shortHead } from '../platform/short-answer.ts'
+import { shortHead } from '../platform/passed-head.ts'
 import { ShortPassage } from '../platform/short-passage.ts'
 import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ShortLane } from '../platform/wire/shortcut.ts'

@@ -144,7 +144,7 @@ interface HeadRead {
 }
 
 /**
- * That of the last answer in chunks, from whoever: engines of a kind begin all their streams with the same bytes, and what
+ * The head of the last answer in chunks, from whoever: engines of a kind begin all their streams with the same bytes, and what
  * has the same bytes means the same.
  */
 let lastChunked: { bytes: Buffer; read: HeadRead } | undefined

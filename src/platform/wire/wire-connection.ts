@@ -4,9 +4,9 @@ import type { Familiar, FamiliarHeads } from './familiar-heads.ts'
 import { readHead, type WireHead } from './read-head.ts'
 import { isShared } from './shared-reads.ts'
 import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
-import { writeJoined } from './write-joined.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
+import { writeJoined } from './write-joined.ts'
 
 /** What a connection needs of its server. */
 export interface WireHost {
