@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
@@ -144,7 +145,8 @@ function create(file: string): void {
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
     throw damaged(`it is gone, and ${file}-wal, which belongs to it, is still there`)
   }
-  const temporary = `${file}.${process.pid}.${Date.now()}.new`
+  // Of nobody else: several threads of one process may be here in the same millisecond.
+  const temporary = `${file}.${randomUUID()}.new`
   closeSync(openSync(temporary, 'wx', 0o600))
   try {
     const db = new DatabaseSync(temporary)
