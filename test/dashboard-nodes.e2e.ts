@@ -112,6 +112,7 @@ test('with the keyboard alone: the menu of a node opens, moves, closes; its ques
   await focusOn(page, 'Actions for bert')
 
   await page.keyboard.press('Enter')
+  await focusOn(page, 'Drain')
   await page.keyboard.press('End')
   await focusOn(page, 'Remove from cluster')
   await page.keyboard.press('Enter')
