@@ -1,17 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { hostAndPort } from '../../src/platform/address.ts'
-import { ConnectionPool } from '../../src/platform/connection-pool.ts'
-import { AppError } from '../../src/platform/errors.ts'
-import { parseJson, readBody, startHttpServer } from '../../src/platform/http.ts'
-import { silentLogger } from '../../src/platform/log.ts'
-import { instead } from '../../src/platform/pass-on.ts'
-import { forwarded } from '../../src/testing/forwarded.ts'
+import { Agent, createServer, request as httpRequest } from '../../src/platform/node-http.ts'
 import { answerMemory } from '../worker/memory.ts'
-import { begin, connectTo, createTables, end, pick, pickAtOnce } from './database.ts'
+import { begin, connectTo, createTables, end, pick, pickAtOnce, type Picked } from './database.ts'
 
-/**
- * A gateway that asks PostgreSQL where each request goes, in one statement or in a dozen. It reads and forwards as
- * Flotilla's does.
- */
+/** A gateway of node:http that asks PostgreSQL where each request goes, in one statement or in a dozen. */
 const [statements, url, ...ports] = process.argv.slice(2)
 const isOne = statements === 'one'
 const sql = connectTo(url!)
@@ -19,23 +13,42 @@ await createTables(
   sql,
   ports.map((port) => `127.0.0.1:${port}`),
 )
-const pool = new ConnectionPool()
-const server = await startHttpServer({
-  listen: { host: '127.0.0.1', port: 0 },
-  purpose: 'the bench',
-  flag: '--none',
-  log: silentLogger,
-  async handler(request, response) {
-    const body = await readBody(request, 1024 * 1024)
-    const { model } = parseJson(body) as { model: string }
-    const picked = await (isOne ? pickAtOnce(sql, model) : pick(sql, model))
-    if (!picked) throw new AppError('model_not_ready', 'There is no replica.')
-    if (!isOne) await begin(sql, picked)
-    const headers = instead({ host: picked.address })
-    await forwarded(request, response, { ...hostAndPort(picked.address)!, path: request.url!, headers, pool }, body)
-    if (!isOne) await end(sql, picked)
-  },
-})
-process.send?.({ port: server.address.port })
+const agent = new Agent({ keepAlive: true })
+const server = createServer((request, response) => void serve(request, response))
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
 answerMemory()
 process.once('disconnect', () => process.exit())
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await bodyOf(request)
+  const { model } = JSON.parse(body.toString()) as { model: string }
+  const picked = await (isOne ? pickAtOnce(sql, model) : pick(sql, model))
+  if (!picked) return void response.writeHead(503).end()
+  if (!isOne) await begin(sql, picked)
+  await forward(request, response, picked, body)
+  if (!isOne) await end(sql, picked)
+}
+
+function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => resolve(Buffer.concat(pieces)))
+  })
+}
+
+function forward(request: IncomingMessage, response: ServerResponse, { address }: Picked, body: Buffer): Promise<void> {
+  const { host: _host, connection: _connection, ...headers } = request.headers
+  return new Promise((resolve) => {
+    const options = { agent, ...hostAndPort(address)!, method: 'POST', path: request.url!, headers }
+    const outgoing = httpRequest(options, (answer) => {
+      const { connection: _kept, 'transfer-encoding': _coding, ...answered } = answer.headers
+      response.writeHead(answer.statusCode!, answered)
+      answer.pipe(response).once('finish', resolve)
+    })
+    outgoing.once('error', () => {
+      response.destroy()
+      resolve()
+    })
+    outgoing.end(body)
+  })
+}

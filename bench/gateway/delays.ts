@@ -1,6 +1,6 @@
 import type { Name, Sides } from './all-sides.ts'
 import { cpuMs, type Child } from './child.ts'
-import { PACED_EVENTS, type Measured, type Work } from './messages.ts'
+import { PACED_EVENTS, type Beginning, type Measured, type Work } from './messages.ts'
 import type { Side } from './sides.ts'
 import { CLOSE_ROUNDS, inTurn } from './throughput.ts'
 
@@ -19,8 +19,8 @@ const AT_RATE: readonly Name[] = [
   'portkey',
 ]
 const STREAMED: readonly Name[] = ['direct', 'nginx', 'haproxy', 'flotilla', 'two hops']
-/** What a crowd meets that comes in one moment is another question, and answered for fewer. */
-const STREAMED_AT_ONCE: readonly Name[] = ['direct', 'nginx', 'flotilla']
+/** What a stream meets that begins with others, or right behind another, is another question, and answered for fewer. */
+const STREAMED_OTHERWISE: readonly Name[] = ['direct', 'nginx', 'flotilla']
 /** Those that goals are about have some more rounds: what a machine that is not ours alone does is often more than what they differ by. */
 const CLOSE: ReadonlySet<Name> = new Set(['direct', 'nginx', 'flotilla'])
 const DURATION_MS = 2500
@@ -29,9 +29,7 @@ export interface Delays {
   /** Of requests that come at a fixed rate. */
   atRate: Map<Name, Measured[]>
   /** Of the first byte of streams at the pace of an engine. The processor time is that for a chunk. */
-  firstByte: Map<Name, Measured[]>
-  /** The same for streams that all begin in one moment. */
-  firstByteAtOnce: Map<Name, Measured[]>
+  firstByte: Record<Beginning, Map<Name, Measured[]>>
 }
 
 /**
@@ -39,19 +37,21 @@ export interface Delays {
  * for thousands of requests a second is compiled anew when there are few.
  */
 export async function measureDelays(load: Child, sides: Sides, rounds: number): Promise<Delays> {
-  const delays: Delays = { atRate: new Map(), firstByte: new Map(), firstByteAtOnce: new Map() }
+  const firstByte = { 'at a rate': new Map(), 'in turn': new Map(), 'at once': new Map() }
+  const delays: Delays = { atRate: new Map(), firstByte }
   const rate = { do: 'rate', perSecond: RATE_PER_S, durationMs: DURATION_MS } as const
-  const spread = { do: 'first byte', streams: STREAMS, durationMs: DURATION_MS, isAtOnce: false } as const
+  const streams = (begin: Beginning, names: readonly Name[]) => ({
+    names,
+    of: sides.stream,
+    work: { do: 'first byte', streams: STREAMS, durationMs: DURATION_MS, begin } as const,
+    pieces: PACED_EVENTS + 1,
+    results: delays.firstByte[begin],
+  })
   const parts = [
     { names: AT_RATE, of: sides.json, work: rate, pieces: 1, results: delays.atRate },
-    { names: STREAMED, of: sides.stream, work: spread, pieces: PACED_EVENTS + 1, results: delays.firstByte },
-    {
-      names: STREAMED_AT_ONCE,
-      of: sides.stream,
-      work: { ...spread, isAtOnce: true },
-      pieces: PACED_EVENTS + 1,
-      results: delays.firstByteAtOnce,
-    },
+    streams('at a rate', STREAMED),
+    streams('in turn', STREAMED_OTHERWISE),
+    streams('at once', STREAMED_OTHERWISE),
   ]
   for (let round = 0; round <= rounds + CLOSE_ROUNDS; round += 1) {
     for (const { names, of, work, pieces, results } of parts) {

@@ -59,13 +59,18 @@ export function tablesOf(figures: Figures): Table[] {
     ...figures.cases.map(({ of, results }) => caseTable(of, results)),
     delayTable(`At a fixed rate of ${RATE_PER_S} requests/s: delay in µs`, delays.atRate, 'CPU µs a request'),
     delayTable(
-      `${STREAMS} streams at the pace of an engine: delay of the first byte in µs`,
-      delays.firstByte,
+      `${STREAMS} streams at the pace of an engine, begun at a fixed rate: delay of the first byte in µs`,
+      delays.firstByte['at a rate'],
       'CPU µs a chunk',
     ),
     delayTable(
-      `${STREAMS} streams that all begin in one moment: delay of the first byte in µs`,
-      delays.firstByteAtOnce,
+      `The same, each begun in the moment in which another has ended: delay of the first byte in µs`,
+      delays.firstByte['in turn'],
+      'CPU µs a chunk',
+    ),
+    delayTable(
+      `The same, all begun in one moment: delay of the first byte in µs`,
+      delays.firstByte['at once'],
       'CPU µs a chunk',
     ),
     {

@@ -31,9 +31,9 @@ async function run(work: Work): Promise<Measured | object> {
     case 'measure':
       return measure(work.target, work.kind, work.connections, work.durationMs)
     case 'first byte':
-      return measure(work.target, 'paced', work.streams, work.durationMs, work.isAtOnce ? 0 : STREAM_MS)
+      return firstByte(work)
     case 'rate':
-      return askAtRate(work)
+      return askAtRate(work, 'json')
     case 'hold':
       for (let i = 0; i < work.streams; i += 1) held.push(await hold(work.target))
       return {}
@@ -48,6 +48,11 @@ async function run(work: Work): Promise<Measured | object> {
 }
 
 const STREAM_MS = PACED_EVENTS * PACE_MS
+
+function firstByte({ begin, streams, ...work }: Work & { do: 'first byte' }): Promise<Measured> {
+  if (begin === 'at a rate') return askAtRate({ ...work, perSecond: (streams * 1000) / STREAM_MS }, 'paced')
+  return measure(work.target, 'paced', streams, work.durationMs, begin === 'in turn' ? STREAM_MS : 0)
+}
 
 /**
  * One request after another on each connection, the first ones spread over a time. Of paced streams the first byte is
@@ -83,9 +88,12 @@ async function measure(
 const LATEST_MS = 3000
 
 /** Each goes out when it is due, on a connection that is free: who is slow makes nobody ask less. */
-async function askAtRate({ target, perSecond, durationMs }: Work & { do: 'rate' }): Promise<Measured> {
-  const request = requestText(target, 'json')
-  const tail = Buffer.from(JSON_TAIL)
+async function askAtRate(
+  { target, perSecond, durationMs }: { target: Target; perSecond: number; durationMs: number },
+  kind: 'json' | 'paced',
+): Promise<Measured> {
+  const request = requestText(target, kind)
+  const tail = Buffer.from(kind === 'json' ? JSON_TAIL : STREAM_TAIL)
   const free: Socket[] = []
   const all = new Set<Socket>()
   const latenciesMs: number[] = []
@@ -95,9 +103,9 @@ async function askAtRate({ target, perSecond, durationMs }: Work & { do: 'rate' 
     const socket = free.pop() ?? (await open(target))
     all.add(socket)
     const sentMs = performance.now()
-    const { isOk } = await ask(socket, request, tail)
+    const { isOk, firstMs } = await ask(socket, request, tail)
     if (!isOk) return
-    latenciesMs.push(performance.now() - sentMs)
+    latenciesMs.push((kind === 'paced' ? firstMs : performance.now()) - sentMs)
     free.push(socket)
   }
   for (let sent = 0; performance.now() - startMs < durationMs; await sleep(1)) {

@@ -51,16 +51,20 @@ export type Work =
   | { do: 'measure'; target: Target; kind: 'json' | 'stream'; connections: number; durationMs: number }
   /** So many requests a second, whatever becomes of them. */
   | { do: 'rate'; target: Target; perSecond: number; durationMs: number }
-  /**
-   * Streams side by side that come at the pace of an engine; how long their first byte takes. Each lane begins a new one
-   * when its last has ended; the lanes begin in one moment, or spread over the time that a stream takes.
-   */
-  | { do: 'first byte'; target: Target; streams: number; durationMs: number; isAtOnce: boolean }
+  /** So many streams side by side that come at the pace of an engine; how long their first byte takes. */
+  | { do: 'first byte'; target: Target; streams: number; durationMs: number; begin: Beginning }
   /** Streams that have begun and then say nothing. They stay open until `release`. */
   | { do: 'hold'; target: Target; streams: number }
   /** So many of the oldest are ended and as many new ones begun. */
   | { do: 'replace'; target: Target; streams: number }
   | { do: 'release' }
+
+/**
+ * When streams begin. `at a rate`: each when it is due, so that as many as are wanted run at any time. `in turn`: on each
+ * connection the next in the moment in which the last has ended, the first ones spread over the time that a stream takes.
+ * `at once`: the same, but the first ones in one moment.
+ */
+export type Beginning = 'at a rate' | 'in turn' | 'at once'
 
 export interface Measured {
   perSecond: number

@@ -52,7 +52,7 @@ Load of the machine before it began: ${loadBefore.toFixed(1)}. Figures of one ru
 at the body. \`flotilla\` reads the model from it, picks, counts and forwards; \`with keys and metrics\` checks a key and counts as in a
 cluster; \`two hops\` is gateway and worker, which is how requests reach engines: the worker beside the upstreams, as it is beside its engines, or
 both on the one core that proxies have here. \`undici\` is node:http with undici's pools;
-\`database\` asks PostgreSQL, with its own settings, where each request goes, in one statement or, as LocalAI does, in a dozen. CPU is the time of the proxy's
+\`database\` is node:http that asks PostgreSQL, with its own settings, where each request goes, in one statement or, as LocalAI does, in a dozen. CPU is the time of the proxy's
 processes, not of PostgreSQL.
 
 ![Requests/s through one core](../images/performance.svg)
