@@ -2,6 +2,7 @@ import type { FuzzTarget } from './target.ts'
 import { archiveTargets } from './targets/archives.ts'
 import { bodyTargets } from './targets/bodies.ts'
 import { busTargets } from './targets/bus.ts'
+import { cableTargets } from './targets/cable.ts'
 import { documentTargets } from './targets/documents.ts'
 import { hardwareTargets } from './targets/hardware.ts'
 import { headerTargets } from './targets/headers.ts'
@@ -12,6 +13,7 @@ import { textTargets } from './targets/texts.ts'
 /** Every parser of bytes from outside. */
 export const fuzzTargets: readonly FuzzTarget[] = [
   ...httpTargets,
+  ...cableTargets,
   ...headerTargets,
   ...bodyTargets,
   ...busTargets,

@@ -32,6 +32,7 @@ const served: readonly Served[] = [
   gateway('GET', '/readyz', 'nothing'),
   ...['POST', 'GET', 'DELETE'].map((method) => worker(method, '/replicas/r/7/v1/x', 'data key')),
   worker('GET', '/replicas/unknown/1/x', 'data key'),
+  worker('GET', '/cable', 'data key'),
   worker('GET', '/logs', 'data key'),
   worker('GET', '/logs/m%230', 'data key'),
   worker('GET', '/anything', 'data key'),

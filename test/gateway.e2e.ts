@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ReplicaView } from '../src/api/admin/schemas.ts'
@@ -147,6 +147,29 @@ describe('which replica serves', () => {
     expect(await cluster.ask('GET', '/api/replicas')).toHaveLength(1)
   })
 })
+
+test.runIf(process.platform === 'linux')('streams side by side go to a node on one connection', async () => {
+  const cluster = await Cluster.start(...SHOWN)
+  await cluster.members('a')
+  await cluster.model('m', 1, SLOW)
+  const port = Number((await cluster.node('a'))!.address.split(':').at(-1))
+  await until(async () => {
+    await end(await beginMany(cluster, 2))
+    const running = await beginMany(cluster, 4)
+    const connections = connectionsTo(port)
+    await end(running)
+    return connections === 1
+  })
+  await until(async () => (await inFlight(cluster)) === 0)
+  expect(connectionsTo(port)).toBeLessThanOrEqual(1)
+})
+
+/** Those that are open on this machine, by who has made them. */
+function connectionsTo(port: number): number {
+  const end = port.toString(16).toUpperCase().padStart(4, '0')
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n')
+  return lines.filter((line) => new RegExp(`^ *\\d+: \\w+:\\w+ \\w+:${end} 01 `).test(line)).length
+}
 
 test('flotilla why tells how a request was routed', async () => {
   const cluster = await Cluster.start('--auto-approve')

@@ -1,7 +1,13 @@
 import { REPLICAS_PREFIX } from '../../src/api/data-port.ts'
 import { startHttpServer } from '../../src/platform/http.ts'
 import { silentLogger } from '../../src/platform/log.ts'
-import { dataPortHandler, replicaHandler, replicaShortcut, type DataPortOptions } from '../../src/worker/data-port.ts'
+import {
+  dataPortCables,
+  dataPortHandler,
+  replicaHandler,
+  replicaShortcut,
+  type DataPortOptions,
+} from '../../src/worker/data-port.ts'
 import { enginePool } from '../../src/worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../../src/worker/data-port/target.ts'
 import { answerMemory } from '../worker/memory.ts'
@@ -21,6 +27,7 @@ const server = await startHttpServer({
   purpose: 'the bench',
   flag: '--none',
   handler: dataPortHandler(dataPort),
+  allowCable: dataPortCables(dataPort),
   wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: replicaShortcut(dataPort) },
   log: silentLogger,
 })

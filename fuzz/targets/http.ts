@@ -1,6 +1,6 @@
-import { AnswerParser, wholeAnswer } from '../../src/platform/answer-parser.ts'
+import { AnswerParser, answerStart } from '../../src/platform/answer-parser.ts'
 import { readEvents } from '../../src/platform/sse-reader.ts'
-import { ChunkReader } from '../../src/platform/wire/chunk-reader.ts'
+import { areWholeChunks, ChunkReader } from '../../src/platform/wire/chunk-reader.ts'
 import { readHead, type WireHead } from '../../src/platform/wire/read-head.ts'
 import { idIn, RepeatedHead } from '../../src/platform/wire/repeated-head.ts'
 import { plainRequests, sentBytes } from '../../src/testing/odd-requests.ts'
@@ -88,6 +88,10 @@ export const httpTargets: readonly FuzzTarget[] = [
         'what is refused in pieces is passed on whole, or the other way round',
       )
       if (!whole.isRefused) insist(unpacked.body === whole.body && unpacked.rest === whole.rest, 'read in two ways')
+      if (areWholeChunks(bytes, 0)) {
+        const { passed, rest } = readChunks([bytes], true)
+        insist(passed === bytes.toString('latin1') && rest === undefined, 'it is whole chunks, and passed on otherwise')
+      }
       const again = readChunks([Buffer.from(whole.passed, 'latin1')], false)
       insist(!again.isRefused && again.body === whole.body, 'what is passed on says something else')
       insist(again.rest === (whole.rest === undefined ? undefined : ''), 'what is passed on ends elsewhere')
@@ -110,8 +114,8 @@ export const httpTargets: readonly FuzzTarget[] = [
         parser.close()
       }, isPlainError)
       insist(passed <= bytes.length, 'more came out than went in')
-      const whole = wholeAnswer(bytes)
-      if (!whole) return
+      const whole = answerStart(bytes)
+      if (!whole?.isWhole) return
       insist(parser.hasEnded && passed === bytes.length - whole.bodyAt, 'it is whole, and read otherwise')
       const repeated = RepeatedHead.of(bytes.toString('latin1', 0, whole.bodyAt))
       insist(!repeated || repeated.matches(bytes), 'it does not match itself')

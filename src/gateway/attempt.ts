@@ -18,6 +18,7 @@ export type AttemptEnd = 'served' | 'next' | AppError
 export class Attempt implements Upstream, Forwarder, Awaited {
   host = ''
   port = 0
+  cableLines: Upstream['cableLines']
   tls: Upstream['tls']
   path = ''
   headers = NONE
@@ -62,6 +63,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     const { request, response, body, decision, trace } = this.#exchange
     this.host = at.host
     this.port = at.port
+    this.cableLines = at.cableLines
     this.tls = at.tls
     this.path = `${at.path}${request.url ?? ''}`
     const id = `x-request-id: ${decision.requestId}\r\n`

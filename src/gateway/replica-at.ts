@@ -1,10 +1,11 @@
 import { MODEL_HEADER, replicaPath } from '../api/data-port.ts'
-import { hostAndPort, type Address } from '../platform/address.ts'
+import { hostAndPort } from '../platform/address.ts'
+import type { PooledAddress } from '../platform/connection-pool.ts'
 import { instead } from '../platform/pass-on.ts'
 import type { ClientTls, UpstreamTls } from '../platform/tls/client-tls.ts'
 import type { LiveRoute } from './routing-table.ts'
 
-export interface ReplicaAt extends Address {
+export interface ReplicaAt extends PooledAddress {
   /** What the path of every request to it begins with. */
   path: string
   /** What its node's data port asks of us, in the place of all that is in `FOR_US`; and the same as lines of a head. */
@@ -36,5 +37,6 @@ function find(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {
   const model = encodeURIComponent(modelName)
   const headers = { host: address, authorization: `Bearer ${dataKey}`, [MODEL_HEADER]: model }
   const tls = fingerprint === undefined ? undefined : { client, fingerprint }
-  return { ...at, path: replicaPath(replicaId, generation), headers, lines: instead(headers).lines, tls }
+  const cableLines = instead({ host: address, authorization: headers.authorization }).lines
+  return { ...at, path: replicaPath(replicaId, generation), headers, lines: instead(headers).lines, cableLines, tls }
 }

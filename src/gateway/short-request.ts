@@ -1,18 +1,19 @@
 import type { AnswerHead } from '../platform/answer-parser.ts'
 import { Instead } from '../platform/pass-on.ts'
-import { shortHead } from '../platform/passed-head.ts'
+import { shortHead, streamHead } from '../platform/passed-head.ts'
 import { ShortPassage } from '../platform/short-passage.ts'
 import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ShortLane } from '../platform/wire/shortcut.ts'
 import type { WireResponse } from '../platform/wire/wire-response.ts'
+import type { JoinedHead } from '../platform/wire/write-joined.ts'
 import { ANSWER_REPLACED, isRefusal, nodeLines } from './attempt.ts'
 import { noteCandidates } from './candidates.ts'
 import type { Decision, Try } from './decisions.ts'
 import type { Caller } from './guard.ts'
-import { CLIENT_GONE, inferOn } from './infer.ts'
+import { CLIENT_GONE, inferOn, newDecision } from './infer.ts'
 import type { Contact } from './liveness.ts'
 import type { ReplicaAt } from './replica-at.ts'
-import type { LiveRoute } from './routing-table.ts'
+import type { LiveRoute, ServedModel } from './routing-table.ts'
 import type { Known, ShortcutDeps } from './shortcut.ts'
 import type { Awaited } from './silence.ts'
 
@@ -21,10 +22,10 @@ interface Short {
   known: Known
   caller: Caller
   sessionKey: string | undefined
-  /** All that the client has sent. */
-  text: string
-  bodyAt: number
-  decision: Decision
+  served: ServedModel
+  isStream: boolean
+  requestId: string
+  atMs: number
   route: LiveRoute
   at: ReplicaAt
   /** Gives its place in the waiting room back. */
@@ -38,60 +39,72 @@ export class ShortRequest extends ShortPassage implements Awaited {
   place: number | undefined
   readonly #deps: ShortcutDeps
   readonly #short: Short
-  /** Both are there once it is sent. */
+  /** These are there once it is sent. */
+  #decision!: Decision
   #release: (() => void) | undefined
   #contact: Contact | undefined
   #heardMs = 0
 
-  constructor(deps: ShortcutDeps, short: Short, lane: ShortLane, connection: UpstreamConnection) {
-    super(lane, short.text, connection)
+  constructor(deps: ShortcutDeps, short: Short, lane: ShortLane, bodyAt: number, connection: UpstreamConnection) {
+    super(lane, bodyAt, connection)
     this.route = short.route
     this.#deps = deps
     this.#short = short
   }
 
-  override start(): void {
-    super.start()
-    // The replica has it by now, and works on it meanwhile. What comes back is heard later at the earliest.
-    const { route, decision } = this.#short
+  override start(bytes: Buffer): void {
+    super.start(bytes)
+    // What comes back is heard later at the earliest.
+    const { route, known, caller, served, isStream, requestId, atMs } = this.#short
     const { table, liveness, silence } = this.#deps.serveDeps
+    const decision = newDecision(requestId, known.path, caller, atMs, this.#deps.decisions.isSampled(atMs))
+    decision.model = served.name
+    decision.policy = served.routePolicy
+    decision.isStream = isStream
+    this.#decision = decision
     noteCandidates(decision, route, table, liveness)
-    this.#release = table.begin(route, decision.atMs)
+    this.#release = table.begin(route, atMs)
     this.#contact = liveness.contact(route)
     silence.watch(this)
-    if (decision.isStream) this.lengthen()
   }
 
   mayMove(): boolean {
     return this.#deps.table.routesOf(this.route.modelName).length > 1
   }
 
-  protected override question(): string {
-    const { known, text, bodyAt, decision, at } = this.#short
-    const ours = `${at.lines}x-request-id: ${decision.requestId}\r\ncontent-length: ${text.length - bodyAt}\r\n`
-    const head = `POST ${at.path}${known.url} HTTP/1.1\r\n${known.lines}${ours}connection: keep-alive\r\n\r\n`
-    return head + text.slice(bodyAt)
+  protected override question(length: number): JoinedHead {
+    const { known, requestId, at } = this.#short
+    const rest = `${requestId}\r\ncontent-length: ${length}\r\nconnection: keep-alive\r\n\r\n`
+    return { start: startFor(known, at), rest }
   }
 
-  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): string | undefined {
+  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): JoinedHead | undefined {
     if (isRefusal(head)) return undefined
-    const { decision } = this.#short
+    const decision = this.#decision
     const nowMs = this.#deps.clock.nowMs()
     this.#heardMs = nowMs
     this.#contact?.heard(nowMs)
     const length = bytes.length - bodyAt
     if (length > 0) decision.firstByteMs = nowMs
     decision.status = head.statusCode
+    return shortHead(head, length, keepS, WITHOUT_OURS, this.#ourLines(), nowMs)
+  }
+
+  protected override streamHead(head: AnswerHead, keepS: number): JoinedHead | undefined {
+    return isRefusal(head) ? undefined : streamHead(head, keepS, new Instead(ANSWER_REPLACED, this.#ourLines()))
+  }
+
+  #ourLines(): string {
     const node = this.#deps.serveDeps.exposeNode ? nodeLines(this.route) : ''
-    return shortHead(head, length, keepS, WITHOUT_OURS, `x-request-id: ${decision.requestId}\r\n${node}`, nowMs)
+    return `x-request-id: ${this.#short.requestId}\r\n${node}`
   }
 
   override onSent(isLater: boolean): void {
-    this.#end('served', this.#short.decision.status, isLater ? this.#deps.clock.nowMs() : this.#heardMs)
+    this.#end('served', this.#decision.status, isLater ? this.#deps.clock.nowMs() : this.#heardMs)
   }
 
   protected override onLost(): void {
-    const { decision } = this.#short
+    const decision = this.#decision
     const { status } = decision
     decision.status = CLIENT_GONE
     this.#end('client gone', status, this.#deps.clock.nowMs())
@@ -99,16 +112,17 @@ export class ShortRequest extends ShortPassage implements Awaited {
 
   protected override goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void {
     this.#forget()
-    const { known, caller, bodyAt, sessionKey, decision, route, leave } = this.#short
-    const { requestId, model, isStream } = decision
+    const { known, caller, sessionKey, served, isStream, requestId, route, leave } = this.#short
+    const decision = this.#decision
     const asked = { request: response.req, response, caller, path: known.path, requestId, onEnded: this.#deps.onEnded }
-    const read = { body: bytes.subarray(bodyAt), model: model!, isStream, sessionKey }
+    const read = { body: bytes.subarray(this.bodyAt), model: served.name, isStream, sessionKey }
     inferOn(this.#deps, asked, { decision, read, leave, route, release: this.#release!, connection })
   }
 
   #end(outcome: Try['outcome'], status: number, nowMs: number): void {
     const { decisions, onEnded } = this.#deps
-    const { route, decision, leave } = this.#short
+    const { route, leave } = this.#short
+    const decision = this.#decision
     this.#forget()
     this.#release?.()
     leave()
@@ -127,3 +141,12 @@ export class ShortRequest extends ShortPassage implements Awaited {
 }
 
 const WITHOUT_OURS = new Instead(ANSWER_REPLACED, '')
+
+/** What all requests with one head begin with that go to one replica, up to their id. */
+function startFor({ url, lines, starts }: Known, at: ReplicaAt): Buffer {
+  const known = starts.get(at)
+  if (known) return known
+  const start = Buffer.from(`POST ${at.path}${url} HTTP/1.1\r\n${lines}${at.lines}x-request-id: `, 'latin1')
+  starts.set(at, start)
+  return start
+}

@@ -86,7 +86,7 @@ const plan: fc.Arbitrary<Request[][]> = fc
 test('whatever is asked and answered, all is as it is by the long way', { timeout: 120_000 }, async () => {
   // Whether a connection was stale is a matter of time, and nothing here may be.
   const stopped = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
-  const total = { taken: 0, answered: 0, lengthened: 0 }
+  const total = { taken: 0, answered: 0, lengthened: 0, begun: 0 }
   try {
     await fc.assert(
       fc.asyncProperty(plan, async (asked) => {
@@ -94,7 +94,7 @@ test('whatever is asked and answered, all is as it is by the long way', { timeou
         const short = await play(asked, byShortcut)
         const long = await play(asked, undefined)
         expect(short).toEqual(long)
-        for (const key of ['taken', 'answered', 'lengthened'] as const) total[key] += byShortcut[key]
+        for (const key of ['taken', 'answered', 'lengthened', 'begun'] as const) total[key] += byShortcut[key]
       }),
       { numRuns: 80 },
     )
@@ -104,6 +104,7 @@ test('whatever is asked and answered, all is as it is by the long way', { timeou
   // All ways must have been gone, or the comparison says little.
   expect(total.answered).toBeGreaterThan(50)
   expect(total.lengthened).toBeGreaterThan(50)
+  expect(total.begun).toBeGreaterThan(5)
   expect(total.answered + total.lengthened).toBe(total.taken)
 })
 

@@ -5,6 +5,7 @@ import { newSeed } from '../bus/nkey.ts'
 import { clusterCa, issuePair } from '../control/cluster-ca.ts'
 import { startHttpServer, type Handler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
+import { Strand } from '../platform/cable/strand.ts'
 import { ClientTls } from '../platform/tls/client-tls.ts'
 import { fixedTls } from '../platform/tls/listener-tls.ts'
 import type { CountedShortcut } from '../testing/counted-shortcut.ts'
@@ -45,12 +46,17 @@ describe('a client that goes away', () => {
   test('before its answer ends the work for it, and nobody else’s', async () => {
     const worker = holdable()
     const { ask, url, counted, decisions, isQuiet } = await aShortStage([worker.handler])
-    // Two connections to the worker, of which one is idle when the other ends.
     worker.isHeld = true
-    const both = [ask(), ask({}, new KeptClient(url))]
-    await until(() => worker.held.length === 2)
-    for (const one of worker.held.splice(0)) one.letGo()
-    await Promise.all(both)
+    const other = new KeptClient(url)
+    // Two connections to the worker, of which one is idle when the other ends: strands, as soon as there is a cable.
+    await until(async () => {
+      worker.sockets.clear()
+      const both = [ask(), ask({}, other)]
+      await until(() => worker.held.length === 2)
+      for (const one of worker.held.splice(0)) one.letGo()
+      await Promise.all(both)
+      return [...worker.sockets].every((socket) => socket instanceof Strand)
+    })
     expect(worker.sockets.size).toBe(2)
     const takenBefore = counted.taken
     const client = await rawClient(url)

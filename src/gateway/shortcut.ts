@@ -8,11 +8,11 @@ import type { ShortExchange, ShortLane, Shortcut } from '../platform/wire/shortc
 import { REPLACED } from './attempt.ts'
 import type { Decision } from './decisions.ts'
 import { callerOf, shownBy, type GuardDeps, type Shown } from './guard.ts'
-import { newDecision, type InferDeps } from './infer.ts'
+import type { InferDeps } from './infer.ts'
 import { isModelsPath, mayUse } from './models-api.ts'
 import { isJsonType, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
-import { replicaAt } from './replica-at.ts'
+import { replicaAt, type ReplicaAt } from './replica-at.ts'
 import { newRequestId } from './request-id.ts'
 import type { LiveRoute } from './routing-table.ts'
 import { ShortRequest } from './short-request.ts'
@@ -30,6 +30,8 @@ export interface Known {
   sessionKey: string | undefined
   /** Of the client's head, those lines that go on to a replica. */
   lines: string
+  /** What is sent to each replica because of it. */
+  starts: WeakMap<ReplicaAt, Buffer>
 }
 
 /** Longer ones are not copied into one text with their head. */
@@ -40,7 +42,7 @@ const MOST_BODY_BYTES = 16 * 1024
  * is decided about it is decided as for any other; whatever is unusual about it, or goes wrong, is left to `infer`.
  */
 export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
-  const { table, clock, decisions, guard, limits, readyDeps, serveDeps } = deps
+  const { table, clock, guard, limits, readyDeps, serveDeps } = deps
   const { liveness } = serveDeps
   const mostBytes = Math.min(MOST_BODY_BYTES, limits?.mostBodyBytes ?? MOST_BODY_BYTES)
   const isOut = (route: LiveRoute): boolean => liveness.whyOut(route) !== undefined
@@ -52,21 +54,17 @@ export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
     const fields = caller && plainFields(bytes, bodyAt)
     const served = fields && table.model(fields.model)
     if (!served || !mayUse(caller, served.name)) return undefined
-    const nowMs = clock.nowMs()
+    const atMs = clock.nowMs()
     const sessionKey = known.sessionKey ?? fields.user
     const route = table.pick(served.name, { sessionKey }, isOut)
-    const at = route && !liveness.check(route, nowMs) ? replicaAt(route, serveDeps.tls) : undefined
+    const at = route && !liveness.check(route, atMs) ? replicaAt(route, serveDeps.tls) : undefined
     const leave = at && readyDeps.waitingRoom.enterNow(served.name)
     if (!leave) return undefined
     const requestId = idIn(bytes, head) ?? newRequestId()
-    const decision = newDecision(requestId, known.path, caller, nowMs, decisions.isSampled(nowMs))
-    decision.model = served.name
-    decision.policy = served.routePolicy
-    decision.isStream = fields.isStream
-    const text = bytes.toString('latin1')
-    const short = { known, caller, sessionKey, text, bodyAt, decision, route: route!, at, leave }
+    const { isStream } = fields
+    const short = { known, caller, sessionKey, served, isStream, requestId, atMs, route: route!, at, leave }
     try {
-      return new ShortRequest(deps, short, lane, serveDeps.pool.take(at, at.tls))
+      return new ShortRequest(deps, short, lane, bodyAt, serveDeps.pool.take(at, at.tls))
     } catch (error) {
       leave()
       throw error
@@ -91,6 +89,7 @@ function know(request: HttpRequest, guard: GuardDeps): Known | undefined {
       path,
       sessionKey: sessionInHeader(request),
       lines: linesPassedOn(rawHeaders, WITHOUT_OURS, true),
+      starts: new WeakMap(),
     }
   } catch {
     return undefined

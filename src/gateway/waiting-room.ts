@@ -67,9 +67,10 @@ export class WaitingRoom {
   /** The same for who need not wait, without a promise; undefined when there is no place at once. */
   enterNow(model: string): (() => void) | undefined {
     const { running, runningPerModel } = this.limits
-    const room = this.#rooms.get(model) ?? { running: 0, waiting: new Set() }
+    const known = this.#rooms.get(model)
+    const room = known ?? { running: 0, waiting: new Set() }
     if (room.running >= runningPerModel || this.#running >= running) return undefined
-    this.#rooms.set(model, room)
+    if (!known) this.#rooms.set(model, room)
     room.running += 1
     this.#running += 1
     return this.#placeIn(model, room)

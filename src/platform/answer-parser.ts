@@ -118,16 +118,24 @@ export class AnswerParser {
   }
 }
 
-/** The answer to a POST that is all in `bytes` and tells its length; undefined when it is anything else. */
-export function wholeAnswer(bytes: Buffer): { head: AnswerHead; bodyAt: number } | undefined {
+/** What `bytes` are of an answer to a POST. */
+export interface AnswerStart {
+  head: AnswerHead
+  bytes: Buffer
+  bodyAt: number
+  /** It has told its length, and is all there. */
+  isWhole: boolean
+}
+
+/** Undefined when the bytes are no answer, or not all of its head. */
+export function answerStart(bytes: Buffer): AnswerStart | undefined {
   const at = bytes.indexOf(HEAD_END)
   if (at === -1) return undefined
   try {
     const { head, next, length } = readHead(bytes, at, 'POST')
     const bodyAt = at + HEAD_END.length
-    return head.statusCode >= 200 && next === 'length' && bodyAt + length === bytes.length
-      ? { head, bodyAt }
-      : undefined
+    const isWhole = next === 'length' && bodyAt + length === bytes.length
+    return head.statusCode >= 200 ? { head, bytes, bodyAt, isWhole } : undefined
   } catch {
     return undefined
   }

@@ -18,6 +18,8 @@ export interface LimitOptions {
 }
 
 export interface ConnectionLimit {
+  /** Takes a connection that is a part of one of them, and does not count. */
+  take(socket: Socket): void
   /** Resolves as soon as there is no connection. */
   whenNone(): Promise<void>
 }
@@ -35,6 +37,10 @@ export function limitConnections(server: Server, options: LimitOptions): Connect
   const onClosed = (): void => {
     if (accepted + told === 0) none.resolve()
   }
+  const take = (socket: Socket): void =>
+    onConnection(socket, () => {
+      for (const listener of listeners) listener.call(server, socket)
+    })
   server.on('connection', (given) => {
     const isAccepted = accepted < most
     if (!isAccepted && told >= MOST_TOLD) return void given.destroy()
@@ -46,11 +52,7 @@ export function limitConnections(server: Server, options: LimitOptions): Connect
         accepted -= 1
         onClosed()
       })
-      return secure(socket, (ready) =>
-        onConnection(ready, () => {
-          for (const listener of listeners) listener.call(server, ready)
-        }),
-      )
+      return secure(socket, take)
     }
     told += 1
     socket.once('close', () => {
@@ -61,5 +63,5 @@ export function limitConnections(server: Server, options: LimitOptions): Connect
     const error = new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S })
     secure(socket, (ready) => answerOnSocket(ready, error))
   })
-  return { whenNone: () => none.promise }
+  return { take, whenNone: () => none.promise }
 }

@@ -1,4 +1,5 @@
 import type { Address } from './address.ts'
+import { CableTo } from './cable/cable-to.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
@@ -19,11 +20,17 @@ interface Place {
   readonly host: string
   readonly port: number
   readonly idle: UpstreamConnection[]
+  readonly cable: CableTo
   /** How many there are, idle or not. */
   open: number
 }
 
-/** Connections to upstreams that are kept for later requests. */
+/** An upstream; and, where it takes cables, the lines of a head by which it knows us. */
+export interface PooledAddress extends Address {
+  cableLines?: string | undefined
+}
+
+/** Connections to upstreams that are kept for later requests. Where there is a cable, they are strands of it. */
 export class ConnectionPool {
   /** By host and port, in two steps: to put both into one text for every request would cost more than to look twice. */
   readonly #places = new Map<string, Map<number, Place>>()
@@ -39,19 +46,23 @@ export class ConnectionPool {
   }
 
   /** The one that was used last, so that the others grow old when there is less to do; or a new one. */
-  take({ host, port }: Address, tls?: UpstreamTls): UpstreamConnection {
+  take({ host, port, cableLines }: PooledAddress, tls?: UpstreamTls): UpstreamConnection {
     const place = this.#places.get(host)?.get(port) ?? this.#newPlace(host, port)
     const nowMs = performance.now()
+    const isLaid = place.cable.isWell
     for (let kept = place.idle.pop(); kept; kept = place.idle.pop()) {
-      const isSame = kept.fingerprint === tls?.fingerprint
+      // Where there is a cable, nobody needs connections beside it.
+      const isSame = kept.fingerprint === tls?.fingerprint && kept.isStrand === isLaid
       if (isSame && kept.isUsable && nowMs - kept.idleSinceMs < this.#idleMs) {
         kept.takenAtMs = nowMs
         return kept
       }
       kept.destroy()
     }
+    // Nodes that are asked for one thing at a time, or for nothing, need none.
+    if (cableLines !== undefined && place.open > 0) place.cable.lay(cableLines, tls)
     const connection = new UpstreamConnection(
-      { host, port },
+      place.cable.open(tls?.fingerprint) ?? place,
       tls,
       (free) => this.#keep(place, free),
       (gone) => this.#forget(place, gone),
@@ -64,10 +75,11 @@ export class ConnectionPool {
   destroy(): void {
     clearInterval(this.#look)
     for (const connection of this.#all) connection.destroy()
+    for (const ports of this.#places.values()) for (const { cable } of ports.values()) cable.destroy()
   }
 
   #newPlace(host: string, port: number): Place {
-    const place = { host, port, idle: [], open: 0 }
+    const place = { host, port, idle: [], cable: new CableTo({ host, port }), open: 0 }
     const ports = this.#places.get(host) ?? new Map<number, Place>()
     this.#places.set(host, ports.set(port, place))
     return place
@@ -87,6 +99,7 @@ export class ConnectionPool {
     if (at !== -1) idle.splice(at, 1)
     place.open -= 1
     if (place.open > 0) return
+    place.cable.destroy()
     const ports = this.#places.get(host)
     ports?.delete(port)
     if (ports?.size === 0) this.#places.delete(host)

@@ -3,6 +3,8 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import type { Address } from './address.ts'
 import { answerBadRequest } from './bad-requests.ts'
+import { asksForCable } from './cable/handshake.ts'
+import { TakenCables } from './cable/taken-cables.ts'
 import { checkHead, continueWhenRead } from './check-head.ts'
 import { limitConnections } from './connection-limit.ts'
 import { AppError, toAppError } from './errors.ts'
@@ -38,6 +40,8 @@ export interface HttpServerOptions extends ListenOptions {
   wire?: { prefix: string; handler: ExchangeHandler; shortcut?: WireOptions['shortcut'] }
   /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
   onUpgrade?: UpgradeHandler
+  /** For requests to carry many connections on one. Throws when this one may not; without it nobody may. */
+  allowCable?: (request: HttpRequest) => void
   limits?: Partial<HttpLimits>
   /** Encrypts connections. */
   tls?: SecuredOptions | undefined
@@ -50,7 +54,7 @@ const KEEP_ALIVE_MS = 65_000
 const MOST_TURNS = 100
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { listen, handler, onUpgrade, log } = options
+  const { listen, handler, onUpgrade, allowCable, log } = options
   const limits = { ...defaultHttpLimits, ...options.limits }
   const server = createServer({
     headersTimeout: limits.headMs,
@@ -63,7 +67,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     keepAliveInitialDelay: PROBE_AFTER_MS,
     // Checked here, so that the answer has the shape of all others.
     requireHostHeader: false,
-    shouldUpgradeCallback: (request) => onUpgrade !== undefined && isWebSocket(request),
+    shouldUpgradeCallback: (request) =>
+      (onUpgrade !== undefined && isWebSocket(request)) || (allowCable !== undefined && asksForCable(request)),
   })
   // Counted here: the server would leave out those beyond without a word.
   server.maxHeadersCount = 0
@@ -112,6 +117,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       else take()
     },
   })
+  const cables = new TakenCables((strand) => limit.take(strand))
   server.on('clientError', (error, stream) => {
     const socket = stream as Socket
     // Whatever follows on this connection is as unreadable.
@@ -141,7 +147,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     void (async () => {
       try {
         checkHead(request, limits.headers)
-        await onUpgrade?.(request, socket, head)
+        if (!asksForCable(request)) return await onUpgrade?.(request, socket, head)
+        allowCable!(request)
+        cables.take(socket, head)
       } catch (thrown) {
         answerOnSocket(socket, toShown(thrown, request, log))
       }
@@ -157,6 +165,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
       connections.close()
       wire?.close()
+      cables.close()
       const endSilent = (): void => secured?.dispose()
       const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
       const cut = setTimeout(() => {

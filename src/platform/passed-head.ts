@@ -2,11 +2,12 @@ import type { AnswerHead } from './answer-parser.ts'
 import { STATUS_CODES } from './node-http.ts'
 import { Instead, linesPassedOn } from './pass-on.ts'
 import { httpDate } from './wire/http-date.ts'
+import type { JoinedHead } from './wire/write-joined.ts'
 
 interface Passed {
   /** Those that were taken away. */
   names: Instead['names']
-  start: string
+  start: Buffer
 }
 
 /** Heads of answers are the same objects for as long as they say the same. */
@@ -20,20 +21,34 @@ export function shortHead(
   without: Instead,
   ours: string,
   nowMs?: number,
-): string {
-  const date = head.headers['date'] === undefined ? `Date: ${httpDate(nowMs)}\r\n` : ''
+): JoinedHead {
+  const framing = `Content-Length: ${length}\r\n`
+  const rest = ours + lastLines(head.headers['date'] !== undefined, framing, keepS, nowMs)
+  return { start: startOf(head, without.names), rest }
+}
+
+/** The same for an answer in chunks, of which this is the beginning. */
+export function streamHead(head: AnswerHead, keepS: number, ours: Instead): JoinedHead {
+  const rest = ours.lines + lastLines(head.headers['date'] !== undefined, IN_CHUNKS, keepS)
+  return { start: startOf(head, ours.names), rest }
+}
+
+export const IN_CHUNKS = 'Transfer-Encoding: chunked\r\n'
+
+/** What every head ends with. Of one whose connection is not kept, `keepS` is 0. */
+export function lastLines(hasDate: boolean, framing: string, keepS: number, nowMs?: number): string {
+  const date = hasDate ? '' : `Date: ${httpDate(nowMs)}\r\n`
   const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
-  const lines = `${ours}${date}Content-Length: ${length}\r\nConnection: ${connection}\r\n`
-  return `${startOf(head, without.names)}${lines}\r\n`
+  return `${date}${framing}Connection: ${connection}\r\n\r\n`
 }
 
 /** The first lines of an answer that is passed on, without its length and what has one of these names. */
-export function startOf(head: AnswerHead, names: Instead['names']): string {
+export function startOf(head: AnswerHead, names: Instead['names']): Buffer {
   const passed = known.get(head)
   if (passed?.names === names) return passed.start
   const { statusCode, statusMessage, rawHeaders } = head
   const lines = linesPassedOn(rawHeaders, new Instead(names, ''), true)
-  const start = `${firstLine(statusCode, statusMessage)}${lines}`
+  const start = Buffer.from(firstLine(statusCode, statusMessage) + lines, 'latin1')
   known.set(head, { names, start })
   return start
 }

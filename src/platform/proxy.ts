@@ -1,13 +1,12 @@
-import type { Address } from './address.ts'
 import type { AnswerHead } from './answer-parser.ts'
 import { clientOf, type ClientWatcher } from './client.ts'
-import type { ConnectionPool } from './connection-pool.ts'
+import type { ConnectionPool, PooledAddress } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './exchange.ts'
 import { instead, linesPassedOn, passOn, type Instead } from './pass-on.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { UpstreamConnection, type CallEvents } from './upstream-connection.ts'
 
-export interface Upstream extends Address {
+export interface Upstream extends PooledAddress {
   path: string
   /** How it is known, when it is spoken to in TLS. */
   tls?: UpstreamTls | undefined
@@ -207,9 +206,9 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   #send(pool: ConnectionPool | undefined): void {
-    const { host, port, tls } = this.#upstream
-    const at = { host, port }
-    const connection = pool?.take(at, tls) ?? new UpstreamConnection(at, tls, (free) => free.destroy())
+    const upstream = this.#upstream
+    const { tls } = upstream
+    const connection = pool?.take(upstream, tls) ?? new UpstreamConnection(upstream, tls, (free) => free.destroy())
     this.#connection = connection
     this.#sentAtMs = performance.now()
     const method = this.#request.method ?? 'GET'
@@ -360,6 +359,7 @@ function endBroken(response: HttpResponse, head: AnswerHead, upstream: Upstream,
   response.end(`${isBetweenEvents ? '' : '\n\n'}${upstream.lastWords()}`)
 }
 
-function isPlainStream({ headers }: AnswerHead): boolean {
+/** Of events, and not compressed: something can be said in it. */
+export function isPlainStream({ headers }: AnswerHead): boolean {
   return headers['content-encoding'] === undefined && headers['content-type']?.startsWith('text/event-stream') === true
 }

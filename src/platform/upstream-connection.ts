@@ -1,10 +1,12 @@
-import { connect, type Socket } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
+import type { Socket } from 'node:net'
 import type { Address } from './address.ts'
-import { AnswerParser, wholeAnswer, type AnswerEvents, type AnswerHead } from './answer-parser.ts'
+import { AnswerParser, answerStart, type AnswerEvents, type AnswerHead, type AnswerStart } from './answer-parser.ts'
+import { Strand } from './cable/strand.ts'
+import { dial } from './dial.ts'
 import { Scratch } from './scratch.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { RepeatedHead } from './wire/repeated-head.ts'
+import { writeJoined, type JoinedHead } from './wire/write-joined.ts'
 
 /**
  * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
@@ -23,8 +25,11 @@ export interface CallEvents extends AnswerEvents {
 export interface ShortCall {
   /** The answer; what is in `bytes` from `bodyAt` on is its body. False, and nothing done: it is to be told piece by piece. */
   onWhole(head: AnswerHead, bytes: Buffer, bodyAt: number): boolean
-  /** It is something else. Calls `lengthen`, or `destroy` when nobody wants to know any more. */
-  onLonger(): void
+  /**
+   * It is something else; `start` is what has come of it, when that is a head and something may follow it. All of that is
+   * told again to whom `lengthen` is told, which is called from here; or `destroy`, when nobody wants to know any more.
+   */
+  onLonger(start?: AnswerStart): void
 }
 
 const CONNECT_WITHIN_MS = 5000
@@ -42,7 +47,8 @@ const MOST_JOINED_BYTES = 16 * 1024
  */
 export class UpstreamConnection {
   /** It has had an answer before. */
-  isReused = false
+  isReused: boolean
+  readonly isStrand: boolean
   /** Its last answer came in chunks. */
   wasChunked = false
   /** When it was last given back, and last taken. */
@@ -61,7 +67,7 @@ export class UpstreamConnection {
 
   /** `onFree`: its answer has ended and it may have another request. `onGone`: it is no more. */
   constructor(
-    { host, port }: Address,
+    to: Address | Strand,
     tls: UpstreamTls | undefined,
     onFree: (connection: UpstreamConnection) => void,
     onGone: (connection: UpstreamConnection) => void = () => {},
@@ -69,25 +75,35 @@ export class UpstreamConnection {
     this.#onFree = onFree
     this.#onGone = onGone
     this.fingerprint = tls?.fingerprint
-    const onread = { buffer: READ.all, callback: (bytes: number) => this.#onRead(bytes) }
-    const socket = tls
-      ? tls.client.connect({ host, port, fingerprint: tls.fingerprint }, { onread } as ConnectionOptions)
-      : connect({ host, port, noDelay: true, onread })
+    this.isStrand = to instanceof Strand
+    // What it is a part of was used before, and may end in the moment in which it is used again.
+    this.isReused = this.isStrand
+    const socket = to instanceof Strand ? this.#readStrand(to) : this.#dial(to, tls)
     this.#socket = socket
+    socket.on('drain', () => this.#events?.onDrain())
+    socket.on('error', (error) => this.#fail(error))
+    socket.on('end', () => this.#onNoMore())
+    socket.on('close', () => {
+      this.#onNoMore()
+      this.#onGone(this)
+    })
+  }
+
+  #dial(to: Address, tls: UpstreamTls | undefined): Socket {
+    const socket = dial(to, tls, { buffer: READ.all, callback: (bytes) => this.#onRead(bytes) })
     // A machine that vanished answers nothing at all, and the kernel would try for minutes.
     const late = setTimeout(
       () => this.#fail(Object.assign(new Error('no connection in time'), { syscall: 'connect' })),
       CONNECT_WITHIN_MS,
     )
-    socket.once(tls ? 'secureConnect' : 'connect', () => clearTimeout(late))
-    socket.on('drain', () => this.#events?.onDrain())
-    socket.on('error', (error) => this.#fail(error))
-    socket.on('end', () => this.#onNoMore())
-    socket.on('close', () => {
-      clearTimeout(late)
-      this.#onNoMore()
-      this.#onGone(this)
-    })
+    const stop = (): void => clearTimeout(late)
+    return socket.once(tls ? 'secureConnect' : 'connect', stop).once('close', stop)
+  }
+
+  #readStrand(strand: Strand): Socket {
+    strand.onBytes = (bytes) => this.#onData(bytes)
+    strand.resume()
+    return strand as unknown as Socket
   }
 
   get isUsable(): boolean {
@@ -113,10 +129,10 @@ export class UpstreamConnection {
     socket.uncork()
   }
 
-  /** The same for a request in one text whose answer is expected to be short. Nothing of its body follows. */
-  beginShort(text: string, call: ShortCall): void {
+  /** The same for a request whose answer is expected to be short. Its body is in `bytes` from `bodyAt` on, all of it. */
+  beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number, call: ShortCall): void {
     this.#short = call
-    this.#socket.write(text, 'latin1')
+    writeJoined(this.#socket, head, bytes, bodyAt)
   }
 
   /** Makes an ordinary call of a short one. */
@@ -181,10 +197,10 @@ export class UpstreamConnection {
       bodyAt = known.repeated.bodyAt
       if (bodyAt + known.repeated.length !== bytes.length) return this.#tellLonger(short)
     } else {
-      const whole = wholeAnswer(bytes)
-      if (!whole) return this.#tellLonger(short)
-      head = whole.head
-      bodyAt = whole.bodyAt
+      const start = answerStart(bytes)
+      if (!start?.isWhole) return this.#tellLonger(short, start)
+      head = start.head
+      bodyAt = start.bodyAt
       // What names each answer is passed on, so that such a head is read every time.
       const isNamed = head.headers['x-request-id'] !== undefined
       const repeated = isNamed ? undefined : RepeatedHead.of(bytes.toString('latin1', 0, bodyAt))
@@ -199,8 +215,8 @@ export class UpstreamConnection {
     return true
   }
 
-  #tellLonger(short: ShortCall): boolean {
-    short.onLonger()
+  #tellLonger(short: ShortCall, start?: AnswerStart): boolean {
+    short.onLonger(start)
     return false
   }
 

@@ -5,6 +5,8 @@ export class CountedShortcut {
   taken = 0
   answered = 0
   lengthened = 0
+  /** Of those that were lengthened, whose client had the beginning of the answer before. */
+  begun = 0
 
   readonly around = (shortcut: Shortcut | undefined): Shortcut | undefined =>
     shortcut && {
@@ -30,6 +32,10 @@ export class CountedShortcut {
       answerShort: (head, bytes, bodyAt, isLast) => {
         this.answered += 1
         lane.answerShort(head, bytes, bodyAt, isLast)
+      },
+      beginShort: (head, bytes, bodyAt) => {
+        this.begun += 1
+        lane.beginShort(head, bytes, bodyAt)
       },
       lengthen: (bytes) => {
         this.lengthened += 1

@@ -8,6 +8,7 @@ import { request as httpRequest } from '../platform/node-http.ts'
 import { serve } from './http.ts'
 import type { Shortcut } from '../platform/wire/shortcut.ts'
 import {
+  dataPortCables,
   dataPortHandler,
   dataPortUpgrades,
   replicaHandler,
@@ -60,7 +61,8 @@ export async function aDataPort(engine: Handler | number, stage: DataPortStage =
   const dataPort = { replicas, dataKey: () => 'right', checks: {}, pool, ...options }
   const shortcut = inPlace(replicaShortcut(dataPort)())
   const wire = { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: () => shortcut }
-  const url = await serve(dataPortHandler(dataPort), { wire, onUpgrade: dataPortUpgrades(dataPort) })
+  const more = { onUpgrade: dataPortUpgrades(dataPort), allowCable: dataPortCables(dataPort) }
+  const url = await serve(dataPortHandler(dataPort), { wire, ...more })
   const ask = (path = '/v1/x', init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {}) =>
     fetch(`${url}${replicaPath('r', 7)}${path}`, { ...init, headers: { ...gatewayHeaders, ...init.headers } })
   return { url, replica, ask }

@@ -44,7 +44,9 @@ export interface StageOptions extends Partial<InferenceDeps> {
 export async function aGateway(workers: Handler[], options: StageOptions = {}) {
   const { models = [aRoutedModel()], caller = anyone, addresses = [], isHeard = true, keys, ...rest } = options
   const { shortcut: inPlace = (one) => one, ...deps } = rest
-  const hosts = await Promise.all(workers.map(async (worker) => new URL(await serve(worker)).host))
+  const hosts = await Promise.all(
+    workers.map(async (worker) => new URL(await serve(worker, { allowCable: () => {} })).host),
+  )
   const routes = [...hosts, ...addresses].map((address, i) => aRouteMessage(i, { address }))
   const clock = deps.clock ?? systemClock
   const table = new LiveTable()

@@ -58,6 +58,15 @@ const answers = {
     pieces: ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n', '3\r\ndef\r\n0\r\n\r\n'],
   }),
   'as events': () => ({ pieces: [`HTTP/1.1 200 OK\r\n${EVENT_LINES}\r\n`, '9\r\ndata: 1\n\n\r\n', '0\r\n\r\n'] }),
+  'as events, the first with the head': () => ({
+    pieces: [`HTTP/1.1 200 OK\r\n${EVENT_LINES}\r\n9\r\ndata: 1\n\n\r\n`, '9\r\ndata: 2\n\n\r\n0\r\n\r\n'],
+  }),
+  'as events, all at once': () => ({
+    pieces: [`HTTP/1.1 200 OK\r\n${EVENT_LINES}\r\n9\r\ndata: 1\n\n\r\n0\r\n\r\n`],
+  }),
+  'as events, cut in the first one': () => ({
+    pieces: [`HTTP/1.1 200 OK\r\nx-flotilla-node: evil\r\n${EVENT_LINES}\r\n9\r\ndata`, ': 1\n\n\r\n0\r\n\r\n'],
+  }),
   'until the end': () => ({ pieces: ['HTTP/1.1 200 OK\r\n\r\nabc'], hangsUp: true }),
   'after a word before': () => ({ pieces: [`HTTP/1.1 100 Continue\r\n\r\n${whole('200 OK', 'abc')}`] }),
   'bad request': () => ({ pieces: [whole('400 Bad Request', '{"error":{}}', JSON_LINE)] }),
@@ -72,6 +81,7 @@ const answers = {
   'hangs up in its head': () => ({ pieces: ['HTTP/1.1 200 OK\r\nx: '], hangsUp: true }),
   'hangs up in its body': () => ({ pieces: ['HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'], hangsUp: true }),
   'breaks off its events': () => ({ pieces: [`HTTP/1.1 200 OK\r\n${EVENT_LINES}\r\n7\r\ndata: 1\r\n`], hangsUp: true }),
+  'hangs up before its events': () => ({ pieces: [`HTTP/1.1 200 OK\r\n${EVENT_LINES}\r\n`], hangsUp: true }),
   'says too much': () => ({ pieces: [`${whole('200 OK', 'abc')}and more`] }),
   'two lengths': () => ({ pieces: ['HTTP/1.1 200 OK\r\ncontent-length: 3\r\nContent-Length: 3\r\n\r\nabc'] }),
   'no HTTP': () => ({ pieces: ['what?\r\n\r\n'], hangsUp: true }),

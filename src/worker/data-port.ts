@@ -123,6 +123,11 @@ export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'r
   }
 }
 
+/** Who may have many connections on one: each request on them is asked for the key again. */
+export function dataPortCables({ dataKey }: Pick<DataPortOptions, 'dataKey'>): (request: HttpRequest) => void {
+  return (request) => checkKey(request, dataKey())
+}
+
 /** `/healthz` and `/readyz`, for anybody who can connect. */
 export function healthHandler(checks: Record<string, Check>): Handler {
   return (request, response) => {

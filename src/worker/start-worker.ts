@@ -16,6 +16,7 @@ import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import { openBoot } from './boot.ts'
 import {
+  dataPortCables,
   dataPortHandler,
   dataPortUpgrades,
   healthHandler,
@@ -314,6 +315,7 @@ async function openDataPort(
     handler: dataPortHandler(dataPort),
     wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: replicaShortcut(dataPort) },
     onUpgrade: dataPortUpgrades(dataPort),
+    allowCable: dataPortCables(dataPort),
     tls: tls && { upgrade: () => tls.upgrade, mayBePlain: (socket) => tls.mayBePlain(socket) },
     // More than a gateway takes from its clients, because it adds some of its own.
     limits: { headerBytes: 32 * 1024, headers: 250 },

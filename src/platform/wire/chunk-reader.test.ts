@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ChunkReader } from './chunk-reader.ts'
+import { areWholeChunks, ChunkReader } from './chunk-reader.ts'
 
 const data = fc.array(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 }), { maxLength: 8 })
 const cuts = fc.array(fc.nat(1000), { maxLength: 12 })
@@ -26,6 +26,22 @@ test('whole chunks pass as they came, the others in pieces; together they are th
       expect(reader.hasEnded).toBe(true)
     }),
   )
+})
+
+test.each([
+  ['nothing', '', true],
+  ['one', '2\r\nab\r\n', true],
+  ['several', '2\r\nab\r\nA\r\n0123456789\r\n', true],
+  ['half of one', '2\r\na', false],
+  ['one and a half', '2\r\nab\r\n2\r\na', false],
+  ['the last one', '0\r\n\r\n', false],
+  ['one and the last one', '2\r\nab\r\n0\r\n\r\n', false],
+  ['one with an extension', '2;x\r\nab\r\n', false],
+  ['no chunk at all', 'ab', false],
+])('%s: whether it is whole chunks, wherever they begin', (_, text, expected) => {
+  for (const before of ['', 'HTTP/1.1 200 OK\r\n\r\n']) {
+    expect(areWholeChunks(Buffer.from(before + text), before.length)).toBe(expected)
+  }
 })
 
 test.each([

@@ -133,6 +133,13 @@ function endOfChunk(input: Buffer, start: number): number {
   return isWhole ? end : 0
 }
 
+/** Whether there are whole chunks from `start` on, or nothing at all, and not the last one. */
+export function areWholeChunks(input: Buffer, start: number): boolean {
+  let end = start
+  for (let next = endOfChunk(input, end); next !== 0; next = endOfChunk(input, end)) end = next
+  return end === input.length
+}
+
 /** Whether a last chunk without anything is all that is left. */
 function isPlainEnd(input: Buffer, start: number): boolean {
   if (input.length !== start + PLAIN_END.length) return false

@@ -10,12 +10,15 @@ export interface Familiar {
 const MOST = 500
 const MOST_HEAD_BYTES = 4096
 
-/** The heads that came last, one for each first line: what was learnt on one connection is known on all. */
+/**
+ * The heads that came last, one for each first line: what was learnt on one connection is known on all. Lines are told apart
+ * by a number that is made of them: two with the same one take turns.
+ */
 export class FamiliarHeads {
-  readonly #byFirstLine = new Map<string, Familiar>()
+  readonly #byFirstLine = new Map<number, Familiar>()
 
   find(bytes: Buffer): Familiar | undefined {
-    const found = this.#byFirstLine.get(firstLine(bytes))
+    const found = this.#byFirstLine.get(numberOf(bytes))
     return found?.head.matches(bytes) ? found : undefined
   }
 
@@ -25,13 +28,16 @@ export class FamiliarHeads {
     if (!head) return undefined
     if (this.#byFirstLine.size >= MOST) this.#byFirstLine.clear()
     const familiar = { head, known }
-    this.#byFirstLine.set(firstLine(bytes), familiar)
+    this.#byFirstLine.set(numberOf(bytes), familiar)
     return familiar
   }
 }
 
 const CR = 0x0d
 
-function firstLine(bytes: Buffer): string {
-  return bytes.toString('latin1', 0, Math.min(MOST_HEAD_BYTES, bytes.indexOf(CR)))
+function numberOf(bytes: Buffer): number {
+  const most = Math.min(MOST_HEAD_BYTES, bytes.length)
+  let number = 0
+  for (let at = 0; at < most && bytes[at] !== CR; at += 1) number = (Math.imul(number, 31) + bytes[at]!) | 0
+  return number
 }

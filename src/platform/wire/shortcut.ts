@@ -1,6 +1,7 @@
 import type { HttpRequest } from '../exchange.ts'
 import type { RepeatedHead } from './repeated-head.ts'
 import type { WireResponse } from './wire-response.ts'
+import type { JoinedHead } from './write-joined.ts'
 
 /**
  * A way for requests of which nearly all is known beforehand: their head has come before, they are here with their whole
@@ -19,7 +20,8 @@ export interface Shortcut<Known = unknown> {
 
 /** One request on the shortcut. */
 export interface ShortExchange {
-  start(): void
+  /** `bytes` are those that it was taken with, still good until this returns. */
+  start(bytes: Buffer): void
   /** Its answer is the system's to send: at once, or later, when the client was slow. */
   onSent(isLater: boolean): void
   onClientGone(): void
@@ -34,7 +36,9 @@ export interface ShortLane {
   /** For how long the connection is kept after this answer; 0 when it is not. */
   readonly keepS: number
   /** Sends the whole answer: `head`, and what is in `bytes` from `bodyAt` on. */
-  answerShort(head: string, bytes: Buffer, bodyAt: number, isLast: boolean): void
+  answerShort(head: JoinedHead, bytes: Buffer, bodyAt: number, isLast: boolean): void
+  /** Sends the beginning of an answer in chunks: `head`, and what is in `bytes` from `bodyAt` on. `lengthen` follows. */
+  beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number): void
   /** An ordinary request and its answer in the place of this one, whose bytes these are. */
   lengthen(bytes: Buffer): WireResponse
 }

@@ -6,7 +6,7 @@ import { isShared } from './shared-reads.ts'
 import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
-import { writeJoined } from './write-joined.ts'
+import { writeJoined, type JoinedHead } from './write-joined.ts'
 
 /** What a connection needs of its server. */
 export interface WireHost {
@@ -131,9 +131,13 @@ export class WireConnection implements Lane, ShortLane {
     return this.#host.isClosing && !this.#held ? 0 : this.#host.keepAliveS
   }
 
-  answerShort(head: string, bytes: Buffer, bodyAt: number, isLast: boolean): void {
+  answerShort(head: JoinedHead, bytes: Buffer, bodyAt: number, isLast: boolean): void {
     if (writeJoined(this.socket, head, bytes, bodyAt)) this.#endShort(isLast, false)
     else this.socket.write('', () => this.#endShort(isLast, true))
+  }
+
+  beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number): void {
+    if (this.socket.writable) writeJoined(this.socket, head, bytes, bodyAt)
   }
 
   lengthen(bytes: Buffer): WireResponse {
@@ -229,7 +233,7 @@ export class WireConnection implements Lane, ShortLane {
     this.#held = undefined
     this.#strangeHeads = 0
     this.#short = short
-    short.start()
+    short.start(bytes)
     return true
   }
 

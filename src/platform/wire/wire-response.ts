@@ -2,8 +2,7 @@ import type { Socket } from 'node:net'
 import type { AnswerHead } from '../answer-parser.ts'
 import type { HttpResponse } from '../exchange.ts'
 import { linesPassedOn, passOn, type Instead } from '../pass-on.ts'
-import { firstLine, startOf } from '../passed-head.ts'
-import { httpDate } from './http-date.ts'
+import { firstLine, IN_CHUNKS, lastLines, startOf } from '../passed-head.ts'
 import { Listeners } from './listeners.ts'
 import type { WireRequest } from './wire-request.ts'
 
@@ -52,6 +51,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
   #left: number | undefined
   #held: (string | Buffer)[] | undefined
   #heldBytes = 0
+  #aheadBytes = 0
 
   constructor(req: WireRequest, lane: Lane, isLast: boolean) {
     super()
@@ -80,9 +80,20 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     this.#hasDate = headers['date'] !== undefined
     if (length !== undefined) this.#left = Number(length)
     const start = head.isChunked
-      ? startOf(head, ours.names) + ours.lines
+      ? startOf(head, ours.names).toString('latin1') + ours.lines
       : firstLine(statusCode, statusMessage) + linesPassedOn(rawHeaders, ours)
     return this.#begin(statusCode, statusMessage, start)
+  }
+
+  /** The client has its head already, and so much of the chunks that come first. Nothing of that is sent again. */
+  goOnAfter({ statusCode, statusMessage }: AnswerHead, isLast: boolean, aheadBytes: number): void {
+    this.statusCode = statusCode
+    this.statusMessage = statusMessage
+    this.isLast = isLast
+    this.headersSent = true
+    this._headerSent = true
+    this.chunkedEncoding = true
+    this.#aheadBytes = aheadBytes
   }
 
   write(given: string | Buffer): boolean {
@@ -97,7 +108,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
   }
 
   writeChunks(chunks: Buffer): boolean {
-    if (this.chunkedEncoding) return this.#send('', chunks, '')
+    if (this.chunkedEncoding) return this.#isAhead(chunks) || this.#send('', chunks, '')
     throw new Error('this answer is not sent in chunks')
   }
 
@@ -156,14 +167,17 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     this.statusMessage = reason
     this.#hasBody = status !== 204 && status !== 304
     this.chunkedEncoding = this.#left === undefined && this.#hasBody
-    const date = this.#hasDate ? '' : `Date: ${httpDate()}\r\n`
-    const coding = this.chunkedEncoding ? 'Transfer-Encoding: chunked\r\n' : ''
     const keepS = this.isLast ? 0 : this.#lane.keepAliveS(this)
     this.isLast = keepS === 0
-    const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
     this.headersSent = true
-    this.#head = `${start}${date}${coding}Connection: ${connection}\r\n\r\n`
+    this.#head = start + lastLines(this.#hasDate, this.chunkedEncoding ? IN_CHUNKS : '', keepS)
     return this
+  }
+
+  #isAhead(chunks: Buffer): boolean {
+    const isAhead = this.#aheadBytes === chunks.length
+    this.#aheadBytes = 0
+    return isAhead
   }
 
   /** Takes note of what they say about the body and the connection. */

@@ -197,7 +197,7 @@ test('whatever the engine does, all is as it is by the long way', { timeout: 120
     const said = answers.map((answer) => answer && { ...answer, headers: answer.headers.map(withoutDate) })
     return { said, begun, ended, figures: figures(), seen: engine.seen }
   }
-  const total = { answered: 0, lengthened: 0 }
+  const total = { answered: 0, lengthened: 0, begun: 0 }
   try {
     await fc.assert(
       fc.asyncProperty(plan, async (asked) => {
@@ -206,6 +206,7 @@ test('whatever the engine does, all is as it is by the long way', { timeout: 120
         expect(short).toEqual(await play(asked, () => undefined))
         total.answered += counted.answered
         total.lengthened += counted.lengthened
+        total.begun += counted.begun
       }),
       { numRuns: 40 },
     )
@@ -214,6 +215,7 @@ test('whatever the engine does, all is as it is by the long way', { timeout: 120
   }
   expect(total.answered).toBeGreaterThan(30)
   expect(total.lengthened).toBeGreaterThan(30)
+  expect(total.begun).toBeGreaterThan(5)
 })
 
 function withoutDate([name, value]: [string, string]): [string, string] {

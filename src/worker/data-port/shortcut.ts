@@ -2,12 +2,13 @@ import type { AnswerHead } from '../../platform/answer-parser.ts'
 import type { ConnectionPool } from '../../platform/connection-pool.ts'
 import type { HttpRequest } from '../../platform/exchange.ts'
 import { Instead, instead, linesPassedOn } from '../../platform/pass-on.ts'
-import { shortHead } from '../../platform/passed-head.ts'
+import { shortHead, streamHead } from '../../platform/passed-head.ts'
 import { ShortPassage } from '../../platform/short-passage.ts'
 import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
 import { idIn } from '../../platform/wire/repeated-head.ts'
 import type { ShortLane, Shortcut } from '../../platform/wire/shortcut.ts'
 import type { WireResponse } from '../../platform/wire/wire-response.ts'
+import type { JoinedHead } from '../../platform/wire/write-joined.ts'
 import type { WorkerCounts } from '../worker-metrics.ts'
 import type { AnswerMeter } from './answer-meter.ts'
 import { FOR_US, goOnCalling } from './engine-call.ts'
@@ -28,8 +29,9 @@ interface Known {
   /** The key that it showed, which was right at that time. */
   dataKey: string
   modelName: string | undefined
-  /** Of the head, those lines that go on to an engine. */
+  /** Of the head, those lines that go on to an engine; and all that the engine at a port is sent because of them. */
   lines: string
+  sent: { port: number; start: Buffer } | undefined
 }
 
 /** Longer ones are not copied into one text with their head. */
@@ -46,8 +48,7 @@ export function engineShortcut(deps: EngineShortcutDeps): Shortcut<Known> {
       if (known.dataKey !== deps.dataKey() || head.length > MOST_BODY_BYTES) return undefined
       const replica = deps.replicas.find(known.id)
       if (!replica || !isMeant(known, replica)) return undefined
-      const asked = { known, requestId: idIn(bytes, head), text: bytes.toString('latin1'), bodyAt: head.bodyAt }
-      return new ShortEngineCall(deps, replica, asked, lane)
+      return new ShortEngineCall(deps, replica, { known, requestId: idIn(bytes, head), bodyAt: head.bodyAt }, lane)
     },
   }
 }
@@ -57,7 +58,7 @@ function know(request: HttpRequest, dataKey: string | undefined): Known | undefi
   try {
     checkKey(request, dataKey)
     const lines = linesPassedOn(request.rawHeaders, WITHOUT_OURS, true)
-    return { ...parseTarget(request), dataKey: dataKey!, modelName: modelNameIn(request), lines }
+    return { ...parseTarget(request), dataKey: dataKey!, modelName: modelNameIn(request), lines, sent: undefined }
   } catch {
     return undefined
   }
@@ -79,7 +80,7 @@ class ShortEngineCall extends ShortPassage {
   readonly #done: () => void
 
   constructor({ pool, counts }: EngineShortcutDeps, replica: ServedReplica, asked: Asked, lane: ShortLane) {
-    super(lane, asked.text, pool.take({ host: '127.0.0.1', port: replica.port! }))
+    super(lane, asked.bodyAt, pool.take({ host: '127.0.0.1', port: replica.port! }))
     this.#pool = pool
     this.#replica = replica
     this.#asked = asked
@@ -87,17 +88,20 @@ class ShortEngineCall extends ShortPassage {
     this.#done = replica.beginRequest()
   }
 
-  protected override question(): string {
-    const { known, requestId, text, bodyAt } = this.#asked
+  protected override question(length: number): JoinedHead {
+    const { known, requestId } = this.#asked
     const id = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
-    const ours = `host: 127.0.0.1:${this.#replica.port}\r\n${id}content-length: ${text.length - bodyAt}\r\n`
-    const head = `POST ${known.path} HTTP/1.1\r\n${known.lines}${ours}connection: keep-alive\r\n\r\n`
-    return head + text.slice(bodyAt)
+    const rest = `${id}content-length: ${length}\r\nconnection: keep-alive\r\n\r\n`
+    return { start: startFor(known, this.#replica.port!), rest }
   }
 
-  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): string {
+  protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): JoinedHead {
     this.#meter?.whole(head, bytes, bodyAt)
     return shortHead(head, bytes.length - bodyAt, keepS, NOTHING, '')
+  }
+
+  protected override streamHead(head: AnswerHead, keepS: number): JoinedHead {
+    return streamHead(head, keepS, NOTHING)
   }
 
   override onSent(): void {
@@ -111,8 +115,8 @@ class ShortEngineCall extends ShortPassage {
   }
 
   protected override goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void {
-    const { known, bodyAt } = this.#asked
-    const begun = { meter: this.#meter, done: this.#done, connection, body: bytes.subarray(bodyAt) }
+    const { known } = this.#asked
+    const begun = { meter: this.#meter, done: this.#done, connection, body: bytes.subarray(this.bodyAt) }
     goOnCalling(response.req, response, this.#replica, known.path, this.#pool, begun)
   }
 }
@@ -120,9 +124,15 @@ class ShortEngineCall extends ShortPassage {
 interface Asked {
   known: Known
   requestId: string | undefined
-  /** All that came. */
-  text: string
   bodyAt: number
 }
 
 const NOTHING = instead({})
+
+/** What all requests with one head begin with that go to the engine at this port. */
+function startFor(known: Known, port: number): Buffer {
+  if (known.sent?.port === port) return known.sent.start
+  const start = Buffer.from(`POST ${known.path} HTTP/1.1\r\n${known.lines}host: 127.0.0.1:${port}\r\n`, 'latin1')
+  known.sent = { port, start }
+  return start
+}

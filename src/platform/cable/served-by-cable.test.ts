@@ -1,0 +1,20 @@
+import { describe } from 'vitest'
+import { bridgedByCable } from '../../testing/cable-bridge.ts'
+import { serve } from '../../testing/http.ts'
+import type { ExchangeHandler } from '../exchange.ts'
+import { halfClosedSuite } from '../half-closed-suite.ts'
+import { httpLimitsSuite } from '../http-limits-suite.ts'
+import type { HttpLimits } from '../http-limits.ts'
+
+/** A server that is asked on strands of a cable, by the wire or by node:http alone. */
+const serveByCable =
+  (isWire: boolean) =>
+  async (handler: ExchangeHandler, limits: Partial<HttpLimits> = {}): Promise<string> => {
+    const wire = isWire ? { wire: { prefix: '/', handler } } : {}
+    return bridgedByCable(await serve(handler, { limits, ...wire, allowCable: () => {} }))
+  }
+
+describe.each([true, false])('on strands of a cable, by the wire: %s', (isWire) => {
+  httpLimitsSuite(serveByCable(isWire), true)
+  halfClosedSuite(serveByCable(isWire))
+})
