@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../testing/until.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { CallEvents, UpstreamConnection } from './upstream-connection.ts'
@@ -40,7 +40,7 @@ async function anUpstream(onRequest: (socket: Socket, nth: number) => void) {
       })
       isReused = connection.isReused
     })
-  return { ask, begin, sockets }
+  return { ask, begin, take: () => pool.take({ host: '127.0.0.1', port }), sockets }
 }
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -96,4 +96,25 @@ test('what is destroyed tells nothing more, and its connection is closed', async
   connection.destroy()
   await until(() => sockets[0]!.destroyed)
   expect(told).toEqual([])
+})
+
+test('what an upstream says while its request still waits to be sent is no answer to it', async () => {
+  const { ask, take, sockets } = await anUpstream((socket) => void socket.write(OK))
+  await Promise.all([ask(), ask()])
+  const [first, second] = [take(), take()]
+  // No time passes between them, so that the second waits for others.
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  onTestFinished(() => vi.restoreAllMocks())
+  const outcome = new Promise((resolve) => {
+    // A timer’s turn goes on with what has come, before it ends.
+    setTimeout(() => {
+      const head = { start: Buffer.from('POST / HTTP/1.1\r\nhost: x\r\n'), rest: 'content-length: 4\r\n\r\n' }
+      for (const connection of [first, second]) {
+        const lengthen = (): void => connection.lengthen('POST', { ...silent, onFailed: resolve })
+        connection.beginShort(head, Buffer.from('body'), 0, { onWhole: () => true, onLonger: lengthen })
+      }
+      for (const socket of sockets) socket.write(OK)
+    }, 0)
+  })
+  expect(await outcome).toMatchObject({ message: 'it spoke before it was asked' })
 })

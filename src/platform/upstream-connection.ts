@@ -7,6 +7,7 @@ import { Scratch } from './scratch.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { RepeatedHead } from './wire/repeated-head.ts'
 import { writeJoined, type JoinedHead } from './wire/write-joined.ts'
+import type { Writer } from './wire/written-together.ts'
 
 /**
  * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
@@ -45,7 +46,7 @@ const MOST_JOINED_BYTES = 16 * 1024
  * A connection to an upstream, spoken to without node:http's client, which costs several times as much as all the rest
  * of a proxy. It has one request at a time; its listeners are there from its beginning to its end.
  */
-export class UpstreamConnection {
+export class UpstreamConnection implements Writer {
   /** It has had an answer before. */
   isReused: boolean
   readonly isStrand: boolean
@@ -62,6 +63,8 @@ export class UpstreamConnection {
   #parser: AnswerParser | undefined
   #events: CallEvents | undefined
   #short: ShortCall | undefined
+  /** Its request waits to be written with others. What it says until then is no answer to it. */
+  #isUnasked = false
   /** Of its last short answer. */
   #known: { repeated: RepeatedHead; head: AnswerHead } | undefined
 
@@ -132,7 +135,12 @@ export class UpstreamConnection {
   /** The same for a request whose answer is expected to be short. Its body is in `bytes` from `bodyAt` on, all of it. */
   beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number, call: ShortCall): void {
     this.#short = call
-    writeJoined(this.#socket, head, bytes, bodyAt)
+    this.#isUnasked = true
+    writeJoined(this.#socket, head, bytes, bodyAt, this)
+  }
+
+  onWritten(): void {
+    this.#isUnasked = false
   }
 
   /** Makes an ordinary call of a short one. */
@@ -174,6 +182,8 @@ export class UpstreamConnection {
   }
 
   #onData(bytes: Buffer): void {
+    if (this.#isUnasked)
+      return this.#fail(Object.assign(new Error('it spoke before it was asked'), { code: 'ECONNRESET' }))
     if (this.#short && this.#tellWhole(this.#short, bytes)) return
     const parser = this.#parser
     // Whatever it says when nobody has asked: it is not to be trusted with a request.

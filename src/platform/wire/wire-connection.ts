@@ -7,6 +7,7 @@ import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
 import { writeJoined, type JoinedHead } from './write-joined.ts'
+import type { Writer } from './written-together.ts'
 
 /** What a connection needs of its server. */
 export interface WireHost {
@@ -46,7 +47,7 @@ const MOST_AT_ONCE = 6
  * order. States: between requests (`isIdle`), in a head (bytes held), in a body (`#reading`), and `#isDone` once it was
  * handed over, refused or closed. A head that is not plain waits until all answers are sent, and is handed over then.
  */
-export class WireConnection implements Lane, ShortLane {
+export class WireConnection implements Lane, ShortLane, Writer {
   readonly socket: Socket
   /** Those that the client waits for, in order. */
   readonly open: WireResponse[] = []
@@ -59,6 +60,8 @@ export class WireConnection implements Lane, ShortLane {
   #reading: WireRequest | undefined
   /** A request that took the shortcut and has no answer yet. There is no other beside it. */
   #short: ShortExchange | undefined
+  /** No request follows it. */
+  #isLastShort = false
   /** The head that came last. */
   #familiar: Familiar | undefined
   #isLocal: boolean | undefined
@@ -132,8 +135,14 @@ export class WireConnection implements Lane, ShortLane {
   }
 
   answerShort(head: JoinedHead, bytes: Buffer, bodyAt: number, isLast: boolean): void {
-    if (writeJoined(this.socket, head, bytes, bodyAt)) this.#endShort(isLast, false)
-    else this.socket.write('', () => this.#endShort(isLast, true))
+    this.#isLastShort = isLast
+    writeJoined(this.socket, head, bytes, bodyAt, this)
+  }
+
+  /** The answer to a request on the shortcut. */
+  onWritten(isTaken: boolean): void {
+    if (isTaken) this.#endShort(false)
+    else this.socket.write('', () => this.#endShort(true))
   }
 
   beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number): void {
@@ -253,12 +262,12 @@ export class WireConnection implements Lane, ShortLane {
     this.#familiar = this.#host.learn(request, bytes, end)
   }
 
-  #endShort(isLast: boolean, isLater: boolean): void {
+  #endShort(isLater: boolean): void {
     const short = this.#short
     if (!short || this.socket.destroyed) return
     this.#short = undefined
     short.onSent(isLater)
-    if (isLast) this.#leave()
+    if (this.#isLastShort) this.#leave()
     else this.#goOn()
   }
 

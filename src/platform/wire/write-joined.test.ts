@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
-import { aSocketPair } from '../../testing/socket-pair.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { aSocketPair, type SocketPair } from '../../testing/socket-pair.ts'
 import { until } from '../../testing/until.ts'
 import { writeJoined, type JoinedHead } from './write-joined.ts'
 
@@ -39,10 +39,11 @@ test('what the system has not taken yet stays as it is while others are written'
   const head = `${CAME.slice(0, -2)}x-more: 1\r\n\r\n`
   slow.client.socket.pause()
   const expected = createHash('sha256')
-  let isTaken = true
-  for (let i = 0; isTaken; i += 1) {
+  for (let i = 0, isTaken = true; isTaken; i += 1) {
     const body = bodyOf(50_000, String.fromCharCode(97 + (i % 26)))
-    isTaken = writeJoined(slow.taken, inTwo(head), cameWith(body), CAME.length)
+    isTaken = await new Promise((onWritten) =>
+      writeJoined(slow.taken, inTwo(head), cameWith(body), CAME.length, { onWritten }),
+    )
     expected.update(head + body)
   }
   for (const character of 'XYZ') writeJoined(quick.taken, inTwo(head), cameWith(bodyOf(50_000, character)), CAME.length)
@@ -51,4 +52,70 @@ test('what the system has not taken yet stays as it is while others are written'
   slow.client.socket.resume()
   const got = createHash('sha256').update(await slow.client.closes())
   expect(got.digest('hex')).toBe(expected.digest('hex'))
+})
+
+describe('what is written in one turn of the event loop', () => {
+  const HEAD = `${CAME.slice(0, -2)}x-more: 1\r\n\r\n`
+  const pairs = (): Promise<SocketPair[]> => Promise.all(Array.from({ length: 70 }, () => aSocketPair()))
+
+  // No time passes, so that none of them is alone.
+  beforeEach(() => void vi.spyOn(performance, 'now').mockReturnValue(performance.now()))
+  afterEach(() => vi.restoreAllMocks())
+
+  /** One for each pair, with its number; returns the numbers of those that were told of, in order. */
+  const writeEach = (all: readonly SocketPair[], onWritten: (nth: number) => void = () => {}): number[] => {
+    const told: number[] = []
+    for (const [nth, { taken }] of all.entries()) {
+      const writer = {
+        onWritten(isTaken: boolean): void {
+          expect(isTaken).toBe(true)
+          told.push(nth)
+          onWritten(nth)
+        },
+      }
+      writeJoined(taken, inTwo(HEAD), cameWith(`<${nth}>`), CAME.length, writer)
+    }
+    return told
+  }
+
+  test('is written at its end, and before that when it is much; all of it, in order, each to its own', async () => {
+    const all = await pairs()
+    const told = writeEach(all)
+    // The very first may have been alone.
+    expect([64, 65]).toContain(told.length)
+    await until(() => told.length === all.length)
+    expect(told).toEqual(all.map((_, nth) => nth))
+    for (const [nth, { taken, client }] of all.entries()) {
+      taken.end()
+      expect(await client.closes()).toBe(`${HEAD}<${nth}>`)
+    }
+  })
+
+  test('may lead to more that is written', async () => {
+    const all = await pairs()
+    const again: number[] = []
+    writeEach(all, (nth) => {
+      const writer = { onWritten: () => void again.push(nth) }
+      writeJoined(all[nth]!.taken, inTwo(HEAD), cameWith(`again ${nth}`), CAME.length, writer)
+    })
+    await until(() => again.length === all.length)
+    for (const [nth, { taken, client }] of all.entries()) {
+      taken.end()
+      expect(await client.closes()).toBe(`${HEAD}<${nth}>${HEAD}again ${nth}`)
+    }
+  })
+
+  test('does not depend on those whose connection has ended meanwhile', async () => {
+    const all = await pairs()
+    const gone = all.at(-2)!
+    const told: number[] = []
+    for (const [nth, { taken }] of all.entries())
+      writeJoined(taken, inTwo(HEAD), cameWith(`<${nth}>`), CAME.length, { onWritten: () => void told.push(nth) })
+    gone.taken.destroy()
+    await until(() => told.length === all.length)
+    const last = all.at(-1)!
+    last.taken.end()
+    expect(await last.client.closes()).toBe(`${HEAD}<${all.length - 1}>`)
+    expect(await gone.client.closes()).toBe('')
+  })
 })

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Scratch } from '../scratch.ts'
+import { scratchForNext, writeFrom, type Writer } from './written-together.ts'
 
 /** The head of a message in two parts: what every such message begins with, and what only this one says. */
 export interface JoinedHead {
@@ -9,29 +9,34 @@ export interface JoinedHead {
   rest: string
 }
 
-/** What is written in one piece is put together here, which is free again when the system has taken all of it. */
-let scratch = new Scratch()
+/** What is longer is not put together in memory that is used again. */
+const MOST_BYTES = 64 * 1024
 
 /**
  * Writes a head and what is in `bytes` from `bodyAt` on, in one piece; none of it is made into a text or a buffer of its
- * own, which would be garbage as soon as it is written. False when some of it is still to be sent.
+ * own, which would be garbage as soon as it is written. When there is much to do it waits for others of this turn.
  */
-export function writeJoined(socket: Socket, { start, rest }: JoinedHead, bytes: Buffer, bodyAt: number): boolean {
+export function writeJoined(
+  socket: Socket,
+  { start, rest }: JoinedHead,
+  bytes: Buffer,
+  bodyAt: number,
+  writer?: Writer,
+): void {
   const headEnd = start.length + rest.length
   const length = headEnd + bytes.length - bodyAt
   // A head that is shorter than the one that came would need another way to be joined.
-  if (isTakenLater(socket) || headEnd < bodyAt || length > scratch.all.length) {
+  if (isTakenLater(socket) || headEnd < bodyAt || length > MOST_BYTES) {
     socket.write(start.toString('latin1') + rest + bytes.toString('latin1', bodyAt), 'latin1')
-    return socket.writableLength === 0
+    return writer?.onWritten(socket.writableLength === 0)
   }
+  const scratch = scratchForNext(socket, writer)
+  const { all } = scratch
   // With the head that came, over which ours is written: it takes a buffer to copy from somewhere in the middle.
-  scratch.all.set(bytes, headEnd - bodyAt)
-  scratch.all.set(start)
-  scratch.all.write(rest, start.length, rest.length, 'latin1')
-  socket.write(scratch.first(length))
-  const isTaken = socket.writableLength === 0
-  if (!isTaken) scratch = new Scratch()
-  return isTaken
+  all.set(bytes, headEnd - bodyAt)
+  all.set(start)
+  all.write(rest, start.length, rest.length, 'latin1')
+  writeFrom(scratch, length, socket, writer)
 }
 
 /** What is encrypted is never taken at once, and neither is anything before there is a connection. */
