@@ -104,7 +104,7 @@ test('what an upstream says while its request still waits to be sent is no answe
   const [first, second] = [take(), take()]
   // No time passes between them, so that the second waits for others.
   vi.spyOn(performance, 'now').mockReturnValue(performance.now())
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const outcome = new Promise((resolve) => {
     // A timer’s turn goes on with what has come, before it ends.
     setTimeout(() => {
