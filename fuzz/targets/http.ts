@@ -3,8 +3,12 @@ import { readEvents } from '../../src/platform/sse-reader.ts'
 import { areWholeChunks, ChunkReader } from '../../src/platform/wire/chunk-reader.ts'
 import { readHead, type WireHead } from '../../src/platform/wire/read-head.ts'
 import { idIn, RepeatedHead } from '../../src/platform/wire/repeated-head.ts'
+import { compareAnswers, compareRequests, type Compared } from '../../src/testing/compare-parsers.ts'
+import { plainAnswers, saidBytes, splitAnswers } from '../../src/testing/odd-answers.ts'
+import { answerContexts } from '../../src/testing/read-answer.ts'
 import { plainRequests, sentBytes } from '../../src/testing/odd-requests.ts'
 import { readByWire } from '../../src/testing/read-by-wire.ts'
+import { smuggledRequests } from '../../src/testing/smuggled-requests.ts'
 import fc from 'fast-check'
 import { inPieces } from '../pieces.ts'
 import { spoiled } from '../spoil.ts'
@@ -16,7 +20,7 @@ const repeatedRequests = [
   'POST /v1/x HTTP/1.1\r\ncontent-length: 5\r\nx-api-key: k\r\nconnection: keep-alive\r\n\r\nhello',
 ]
 const learnt = repeatedRequests.map((text) => RepeatedHead.of(text.slice(0, -'hello'.length))!)
-const requests = [...Object.values(plainRequests), ...repeatedRequests].map((text) => Buffer.from(text, 'latin1'))
+const requests = asBytes([...Object.values(plainRequests), ...repeatedRequests])
 const words = [
   '\r\n',
   ': ',
@@ -31,6 +35,16 @@ const words = [
 const requestBytes = fc.oneof(
   spoiled(requests, words),
   sentBytes.map((text) => Buffer.from(text, 'latin1')),
+)
+/** The same, and what is known to have been read in two ways. */
+const comparedRequests = fc.oneof(
+  requestBytes,
+  spoiled(asBytes(smuggledRequests), [...words, 'Transfer-Encoding: gzip', 'Connection: close', '5\r\n']),
+)
+const answerWords = ['\r\n', 'HTTP/1.1 ', 'content-length: ', 'transfer-encoding: chunked', '\r\n\r\n']
+const comparedAnswers = fc.oneof(
+  spoiled(asBytes({ ...plainAnswers, ...splitAnswers }), [...answerWords, 'Connection: close', '204', '0\r\n\r\n']),
+  saidBytes.map((text) => Buffer.from(text, 'latin1')),
 )
 const chunked = [
   '5\r\nhello\r\n0\r\n\r\n',
@@ -100,7 +114,7 @@ export const httpTargets: readonly FuzzTarget[] = [
   {
     name: 'answer',
     reads: 'the answer of an engine or of a data port',
-    cases: spoiled(answers, ['\r\n', 'HTTP/1.1 ', 'content-length: ', 'transfer-encoding: chunked', '\r\n\r\n']),
+    cases: spoiled(answers, answerWords),
     read(bytes) {
       let passed = 0
       const onHead = (): void => {}
@@ -123,6 +137,26 @@ export const httpTargets: readonly FuzzTarget[] = [
     },
   },
   {
+    name: 'requests-as-llhttp',
+    reads: "a connection of the wire, and the same bytes by Node's own parser",
+    cases: comparedRequests,
+    async read(bytes) {
+      insistSame(await compareRequests(bytes))
+      insistSame(await compareRequests(bytes, inPieces(bytes)))
+    },
+  },
+  {
+    name: 'answers-as-llhttp',
+    reads: "what an upstream answers, and the same bytes by Node's own parser",
+    cases: comparedAnswers,
+    async read(bytes) {
+      for (const context of answerContexts) {
+        insistSame(await compareAnswers(bytes, context))
+        insistSame(await compareAnswers(bytes, context, inPieces(bytes)))
+      }
+    },
+  },
+  {
     name: 'server-sent-events',
     reads: 'a stream of events, from a frontend or a model',
     cases: spoiled(events, ['data:', 'event:', '\n\n', '\r', ':']),
@@ -135,6 +169,14 @@ export const httpTargets: readonly FuzzTarget[] = [
     },
   },
 ]
+
+function asBytes(texts: readonly string[] | Readonly<Record<string, string>>): Buffer[] {
+  return Object.values(texts).map((text) => Buffer.from(text, 'latin1'))
+}
+
+function insistSame({ difference }: Compared): void {
+  insist(difference === undefined, difference ?? '')
+}
 
 /** `passed` is what is sent to a client; `rest` what follows the body, once that has ended. */
 interface ChunksRead {

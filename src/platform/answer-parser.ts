@@ -93,6 +93,7 @@ export class AnswerParser {
       this.#events.onHead(head)
       if (next === 'ended' || (next === 'length' && length === 0)) this.#end()
     } else if (head.statusCode === 101) throw new Error('it wants to speak another protocol')
+    else if (!head.mayKeepAlive) throw new Error('it says that nothing follows, before its answer')
     return at + HEAD_END.length
   }
 
@@ -177,11 +178,12 @@ function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
   const fields = readFields(bytes, text, firstEnd + 2, at + 2)
   if (!fields) throw new Error('one of its headers is none')
   const { headers, rawHeaders } = fields
-  if (fields.hasTwice && LENGTHS.some((name) => timesIn(rawHeaders, name) > 1)) {
+  if (fields.hasTwice && LENGTHS.some((name) => valuesIn(rawHeaders, name).length > 1)) {
     throw new Error('it says twice how long it is')
   }
-  const { next, length } = framingOf(statusCode, method, headers)
-  const mayKeepAlive = staysOpen(bytes[7]! - ZERO, headers['connection']) && next !== 'until close'
+  const { next, length, isOpen } = framingOf(statusCode, method, headers)
+  const wish = fields.hasTwice ? valuesIn(rawHeaders, 'connection').join() : headers['connection']
+  const mayKeepAlive = isOpen && staysOpen(bytes[7]! - ZERO, wish)
   const statusMessage = text.slice(REASON_AT, firstEnd)
   return {
     head: { statusCode, statusMessage, rawHeaders, headers, mayKeepAlive, isChunked: next === 'chunks' },
@@ -214,26 +216,41 @@ function notHttp(): Error {
   return new Error('it does not speak HTTP/1.1')
 }
 
-function timesIn(rawHeaders: readonly string[], name: string): number {
-  return rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length
+function valuesIn(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === name)
 }
 
-function staysOpen(minor: number, connection: string | undefined): boolean {
-  if (connection === undefined) return minor === 1
-  const wish = connection.toLowerCase()
-  return minor === 1 ? !/\bclose\b/.test(wish) : /\bkeep-alive\b/.test(wish)
+/** `close` is stronger, however often and wherever it stands. */
+function staysOpen(minor: number, connection = ''): boolean {
+  if (connection === '') return minor === 1
+  const wishes = connection.toLowerCase().split(/[\t ]*,[\t ]*/)
+  return !wishes.includes('close') && (minor === 1 || wishes.includes('keep-alive'))
 }
 
-function framingOf(status: number, method: string, headers: AnswerHead['headers']): { next: State; length: number } {
-  if (method === 'HEAD' || status === 204 || status === 304) return { next: 'ended', length: 0 }
+interface Framing {
+  next: State
+  length: number
+  /** Its end is known without that of the connection. */
+  isOpen: boolean
+}
+
+/** What is told must be in order also where there is no body: whoever told it is not understood. */
+function framingOf(status: number, method: string, headers: AnswerHead['headers']): Framing {
+  const told = toldFraming(headers)
+  if (status < 200 || status === 204 || status === 304) return { next: 'ended', length: 0, isOpen: true }
+  // Who ends what it says with its connection may do the same when it only says how it would begin.
+  return method === 'HEAD' ? { next: 'ended', length: 0, isOpen: told.isOpen } : told
+}
+
+function toldFraming(headers: AnswerHead['headers']): Framing {
   const encoding = headers['transfer-encoding']
   const length = headers['content-length']
   if (encoding !== undefined) {
     if (length !== undefined) throw new Error('it says both a length and chunks')
-    if (encoding.toLowerCase() === 'chunked') return { next: 'chunks', length: 0 }
+    if (encoding.toLowerCase() === 'chunked') return { next: 'chunks', length: 0, isOpen: true }
     throw new Error(`it sends "${encoding}"`)
   }
-  if (length === undefined) return { next: 'until close', length: 0 }
+  if (length === undefined) return { next: 'until close', length: 0, isOpen: false }
   if (!/^\d{1,15}$/.test(length)) throw new Error('its length is no number')
-  return { next: 'length', length: Number(length) }
+  return { next: 'length', length: Number(length), isOpen: true }
 }

@@ -75,6 +75,13 @@ export function httpLimitsSuite(
       ['a length that is none', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n', 400, 'Content-Length'],
       ['a header that does not end', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}`, 431, '16384 bytes'],
       ['an address that does not end', `GET /${'y'.repeat(20_000)}`, 431, '16384 bytes'],
+      [
+        'lines that end with a bare LF',
+        'POST /x HTTP/1.1\nhost: a\ncontent-length: 2\n\nab',
+        400,
+        'no valid HTTP request',
+      ],
+      ['one line of a head that does', 'GET /x HTTP/1.1\r\nhost: a\nx: y\r\n', 400, 'no valid HTTP request'],
     ])('%s', async (_, text, status, message) => {
       const { client } = await aServer()
       client.send(text)

@@ -65,7 +65,7 @@ export async function readByWire(pieces: readonly Buffer[], prefix = '/', header
     if (read.end === 'handed over') read.rest += piece.toString('latin1')
     else socket.onBytes?.(shared.subarray(0, piece.copy(shared)))
     shared.fill(0)
-    await settled()
+    await settled(() => begun.reduce((steps, { isWhole }) => steps + (isWhole ? 2 : 1), 0))
   }
   connection.stop()
   read.requests = wholeOf(begun)
@@ -93,7 +93,13 @@ async function bodyOf(request: WireRequest): Promise<string> {
   return Buffer.concat(pieces).toString('latin1')
 }
 
-/** Whatever waits for microtasks has had its turn, a dozen of them in a row. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 12; i += 1) await Promise.resolve()
+/** Whatever waits for microtasks has had its turn, a dozen of them in a row after the last step that was done. */
+async function settled(stepsDone: () => number): Promise<void> {
+  let steps = stepsDone()
+  for (let still = 0; still < 12; still += 1) {
+    await Promise.resolve()
+    if (stepsDone() === steps) continue
+    steps = stepsDone()
+    still = 0
+  }
 }

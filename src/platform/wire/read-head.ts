@@ -29,7 +29,7 @@ export function readHead(bytes: Buffer, prefix: string, mostBytes: number): Head
   const method = methodOf(bytes, prefix)
   if (method === undefined) return 'unsure'
   const found = bytes.indexOf(HEAD_END)
-  if (found === -1) return bytes.length < mostBytes ? 'more' : 'unsure'
+  if (found === -1) return bytes.length < mostBytes && !hasBareLf(bytes) ? 'more' : 'unsure'
   const end = found + HEAD_END.length
   if (end > mostBytes) return 'unsure'
   const text = bytes.toString('latin1', 0, end)
@@ -46,7 +46,15 @@ export function readHead(bytes: Buffer, prefix: string, mostBytes: number): Head
   return { method, url: urlAt(bytes, urlStart, urlEnd), headers, rawHeaders: fields.rawHeaders, length, isLast, end }
 }
 
+/** Who ends lines so may never end the head as we wait for it, and is told at once. */
+function hasBareLf(bytes: Buffer): boolean {
+  let at = bytes.indexOf(LF)
+  while (at !== -1 && bytes[at - 1] === CR) at = bytes.indexOf(LF, at + 1)
+  return at !== -1
+}
+
 const HEAD_END = Buffer.from('\r\n\r\n')
+const [CR, LF] = [0x0d, 0x0a]
 const VERSION = ' HTTP/1.1\r\n'
 
 /** Clients ask for the same again and again. */
