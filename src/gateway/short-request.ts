@@ -1,11 +1,10 @@
 import type { AnswerHead } from '../platform/answer-parser.ts'
-import { Instead } from '../platform/pass-on.ts'
-import { shortHead, streamHead } from '../platform/passed-head.ts'
+import { passedHead, type OurWords } from '../platform/passed-head.ts'
 import { ShortPassage } from '../platform/short-passage.ts'
 import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ShortLane } from '../platform/wire/shortcut.ts'
 import type { WireResponse } from '../platform/wire/wire-response.ts'
-import type { JoinedHead } from '../platform/wire/write-joined.ts'
+import type { JoinedHead } from '../platform/wire/joined-head.ts'
 import { ANSWER_REPLACED, isRefusal, nodeLines } from './attempt.ts'
 import { noteCandidates } from './candidates.ts'
 import type { Decision, Try } from './decisions.ts'
@@ -73,9 +72,8 @@ export class ShortRequest extends ShortPassage implements Awaited {
   }
 
   protected override question(length: number): JoinedHead {
-    const { known, requestId, at } = this.#short
-    const rest = `${requestId}\r\ncontent-length: ${length}\r\nconnection: keep-alive\r\n\r\n`
-    return { start: startFor(known, at), rest }
+    const { known, requestId: id, at } = this.#short
+    return { start: startFor(known, at), id, middle: LENGTH_LINE, length, end: LAST_LINE }
   }
 
   protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): JoinedHead | undefined {
@@ -87,16 +85,16 @@ export class ShortRequest extends ShortPassage implements Awaited {
     const length = bytes.length - bodyAt
     if (length > 0) decision.firstByteMs = nowMs
     decision.status = head.statusCode
-    return shortHead(head, length, keepS, WITHOUT_OURS, this.#ourLines(), nowMs)
+    return passedHead(head, this.#ourWords(nowMs), length, keepS)
   }
 
   protected override streamHead(head: AnswerHead, keepS: number): JoinedHead | undefined {
-    return isRefusal(head) ? undefined : streamHead(head, keepS, new Instead(ANSWER_REPLACED, this.#ourLines()))
+    return isRefusal(head) ? undefined : passedHead(head, this.#ourWords(this.#deps.clock.nowMs()), -1, keepS)
   }
 
-  #ourLines(): string {
-    const node = this.#deps.serveDeps.exposeNode ? nodeLines(this.route) : ''
-    return `x-request-id: ${this.#short.requestId}\r\n${node}`
+  #ourWords(nowMs: number): OurWords {
+    const lines = this.#deps.serveDeps.exposeNode ? nodeLines(this.route) : ''
+    return { names: ANSWER_REPLACED, id: this.#short.requestId, lines, nowMs }
   }
 
   override onSent(isLater: boolean): void {
@@ -140,7 +138,8 @@ export class ShortRequest extends ShortPassage implements Awaited {
   }
 }
 
-const WITHOUT_OURS = new Instead(ANSWER_REPLACED, '')
+const LENGTH_LINE = Buffer.from('\r\ncontent-length: ', 'latin1')
+const LAST_LINE = Buffer.from('\r\nconnection: keep-alive\r\n\r\n', 'latin1')
 
 /** What all requests with one head begin with that go to one replica, up to their id. */
 function startFor({ url, lines, starts }: Known, at: ReplicaAt): Buffer {

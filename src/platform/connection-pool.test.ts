@@ -108,7 +108,9 @@ test('what an upstream says while its request still waits to be sent is no answe
   const outcome = new Promise((resolve) => {
     // A timer’s turn goes on with what has come, before it ends.
     setTimeout(() => {
-      const head = { start: Buffer.from('POST / HTTP/1.1\r\nhost: x\r\n'), rest: 'content-length: 4\r\n\r\n' }
+      const start = Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nx-request-id: ')
+      const middle = Buffer.from('\r\ncontent-length: ')
+      const head = { start, id: 'one', middle, length: 4, end: Buffer.from('\r\n\r\n') }
       for (const connection of [first, second]) {
         const lengthen = (): void => connection.lengthen('POST', { ...silent, onFailed: resolve })
         connection.beginShort(head, Buffer.from('body'), 0, { onWhole: () => true, onLonger: lengthen })

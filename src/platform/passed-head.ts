@@ -2,55 +2,99 @@ import type { AnswerHead } from './answer-parser.ts'
 import { STATUS_CODES } from './node-http.ts'
 import { Instead, linesPassedOn } from './pass-on.ts'
 import { httpDate } from './wire/http-date.ts'
-import type { JoinedHead } from './wire/write-joined.ts'
+import type { JoinedHead } from './wire/joined-head.ts'
 
 interface Passed {
   /** Those that were taken away. */
-  names: Instead['names']
-  start: Buffer
+  readonly names: Instead['names']
+  readonly start: Buffer
+  /** The same, with the name of the id that follows. */
+  readonly named: Buffer
+  /** What was last said between that and the length, for this date and these lines: with an id always, or never. */
+  middle: Buffer
+  date: string
+  lines: string
 }
 
 /** Heads of answers are the same objects for as long as they say the same. */
 const known = new WeakMap<AnswerHead, Passed>()
 
-/** The head of a whole answer that is passed on: its lines, but those that `without` names, and ours. */
-export function shortHead(
-  head: AnswerHead,
-  length: number,
-  keepS: number,
-  without: Instead,
-  ours: string,
-  nowMs?: number,
-): JoinedHead {
-  const framing = `Content-Length: ${length}\r\n`
-  const rest = ours + lastLines(head.headers['date'] !== undefined, framing, keepS, nowMs)
-  return { start: startOf(head, without.names), rest }
+/** What we say in the head of an answer that is passed on. */
+export interface OurWords {
+  /** Of the answer's own lines those are left out. */
+  names: Instead['names']
+  /** Of the request, where the client is told. */
+  id: string | undefined
+  /** More lines. */
+  lines: string
+  nowMs?: number
 }
 
-/** The same for an answer in chunks, of which this is the beginning. */
-export function streamHead(head: AnswerHead, keepS: number, ours: Instead): JoinedHead {
-  const rest = ours.lines + lastLines(head.headers['date'] !== undefined, IN_CHUNKS, keepS)
-  return { start: startOf(head, ours.names), rest }
+/** The head of an answer that is passed on: its own lines and ours. `length` is that of its body, unless it comes in chunks. */
+export function passedHead(head: AnswerHead, ours: OurWords, length: number, keepS: number): JoinedHead {
+  const { names, id, lines, nowMs } = ours
+  const passed = passedOf(head, names)
+  const date = head.headers['date'] === undefined ? httpDate(nowMs) : ''
+  if (passed.date !== date || passed.lines !== lines || passed.middle === NOTHING) {
+    passed.date = date
+    passed.lines = lines
+    const framing = head.isChunked ? IN_CHUNKS : 'Content-Length: '
+    passed.middle = Buffer.from(`${id === undefined ? '' : '\r\n'}${lines}${dateLine(date)}${framing}`, 'latin1')
+  }
+  return {
+    start: id === undefined ? passed.start : passed.named,
+    id: id ?? '',
+    middle: passed.middle,
+    length: head.isChunked ? -1 : length,
+    end: head.isChunked ? endOfStream(keepS) : endOfWhole(keepS),
+  }
 }
 
+const NOTHING = Buffer.alloc(0)
 export const IN_CHUNKS = 'Transfer-Encoding: chunked\r\n'
 
 /** What every head ends with. Of one whose connection is not kept, `keepS` is 0. */
-export function lastLines(hasDate: boolean, framing: string, keepS: number, nowMs?: number): string {
-  const date = hasDate ? '' : `Date: ${httpDate(nowMs)}\r\n`
-  const connection = keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`
-  return `${date}${framing}Connection: ${connection}\r\n\r\n`
+export function lastLines(hasDate: boolean, framing: string, keepS: number): string {
+  return `${dateLine(hasDate ? '' : httpDate())}${framing}${connectionLines(keepS)}`
+}
+
+function dateLine(date: string): string {
+  return date === '' ? '' : `Date: ${date}\r\n`
+}
+
+function connectionLines(keepS: number): string {
+  return `Connection: ${keepS === 0 ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepS}`}\r\n\r\n`
+}
+
+const endOfWhole = rememberLast((keepS) => `\r\n${connectionLines(keepS)}`)
+const endOfStream = rememberLast(connectionLines)
+
+/** There are two such times at most in a process, and nearly always the same. */
+function rememberLast(textOf: (keepS: number) => string): (keepS: number) => Buffer {
+  let last = -1
+  let bytes = NOTHING
+  return (keepS) => {
+    if (keepS !== last) bytes = Buffer.from(textOf(keepS), 'latin1')
+    last = keepS
+    return bytes
+  }
 }
 
 /** The first lines of an answer that is passed on, without its length and what has one of these names. */
 export function startOf(head: AnswerHead, names: Instead['names']): Buffer {
-  const passed = known.get(head)
-  if (passed?.names === names) return passed.start
+  return passedOf(head, names).start
+}
+
+function passedOf(head: AnswerHead, names: Instead['names']): Passed {
+  const found = known.get(head)
+  if (found?.names === names) return found
   const { statusCode, statusMessage, rawHeaders } = head
-  const lines = linesPassedOn(rawHeaders, new Instead(names, ''), true)
-  const start = Buffer.from(firstLine(statusCode, statusMessage) + lines, 'latin1')
-  known.set(head, { names, start })
-  return start
+  const text = firstLine(statusCode, statusMessage) + linesPassedOn(rawHeaders, new Instead(names, ''), true)
+  const start = Buffer.from(text, 'latin1')
+  const named = Buffer.from(`${text}x-request-id: `, 'latin1')
+  const passed = { names, start, named, date: '', lines: '', middle: NOTHING }
+  known.set(head, passed)
+  return passed
 }
 
 export function firstLine(status: number, reason: string): string {

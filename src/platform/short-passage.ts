@@ -4,7 +4,7 @@ import type { ShortCall, UpstreamConnection } from './upstream-connection.ts'
 import { areWholeChunks } from './wire/chunk-reader.ts'
 import type { ShortExchange, ShortLane } from './wire/shortcut.ts'
 import type { WireResponse } from './wire/wire-response.ts'
-import type { JoinedHead } from './wire/write-joined.ts'
+import type { JoinedHead } from './wire/joined-head.ts'
 
 /**
  * One request on its way by the shortcut: sent in one piece, answered in one piece. Whatever else happens makes an ordinary

@@ -6,7 +6,8 @@ import { dial } from './dial.ts'
 import { Scratch } from './scratch.ts'
 import type { UpstreamTls } from './tls/client-tls.ts'
 import { RepeatedHead } from './wire/repeated-head.ts'
-import { writeJoined, type JoinedHead } from './wire/write-joined.ts'
+import type { JoinedHead } from './wire/joined-head.ts'
+import { writeJoined } from './wire/write-joined.ts'
 import type { Writer } from './wire/written-together.ts'
 
 /**

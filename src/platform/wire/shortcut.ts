@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../exchange.ts'
 import type { RepeatedHead } from './repeated-head.ts'
 import type { WireResponse } from './wire-response.ts'
-import type { JoinedHead } from './write-joined.ts'
+import type { JoinedHead } from './joined-head.ts'
 
 /**
  * A way for requests of which nearly all is known beforehand: their head has come before, they are here with their whole

@@ -6,7 +6,8 @@ import { isShared } from './shared-reads.ts'
 import type { ShortExchange, Shortcut, ShortLane } from './shortcut.ts'
 import { MOST_UNREAD_BYTES, WireRequest } from './wire-request.ts'
 import { WireResponse, type Lane } from './wire-response.ts'
-import { writeJoined, type JoinedHead } from './write-joined.ts'
+import type { JoinedHead } from './joined-head.ts'
+import { writeJoined } from './write-joined.ts'
 import type { Writer } from './written-together.ts'
 
 /** What a connection needs of its server. */

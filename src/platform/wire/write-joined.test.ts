@@ -2,15 +2,19 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { aSocketPair, type SocketPair } from '../../testing/socket-pair.ts'
 import { until } from '../../testing/until.ts'
-import { writeJoined, type JoinedHead } from './write-joined.ts'
+import type { JoinedHead } from './joined-head.ts'
+import { writeJoined } from './write-joined.ts'
 
 const CAME = 'HTTP/1.1 200 OK\r\nserver: x\r\n\r\n'
 const bodyOf = (length: number, character: string): string => character.repeat(length)
 
-/** In two parts, wherever they part. */
-const inTwo = (head: string, at = 20): JoinedHead => ({
-  start: Buffer.from(head.slice(0, at), 'latin1'),
-  rest: head.slice(at),
+/** In parts, wherever they part. */
+const inParts = (head: string): JoinedHead => ({
+  start: Buffer.from(head.slice(0, 9), 'latin1'),
+  id: head.slice(9, 12),
+  middle: Buffer.from(head.slice(12, 15), 'latin1'),
+  length: -1,
+  end: Buffer.from(head.slice(15), 'latin1'),
 })
 
 /** An answer as it was read: a head, and a body behind it. */
@@ -27,7 +31,7 @@ test.each([
 ])('%s', async (_, head, length) => {
   const { taken, client } = await aSocketPair()
   for (const body of [bodyOf(length, '\xe9'), bodyOf(length, 'b')]) {
-    writeJoined(taken, inTwo(head), cameWith(body), CAME.length)
+    writeJoined(taken, inParts(head), cameWith(body), CAME.length)
     await until(() => taken.writableLength === 0)
   }
   taken.end()
@@ -42,11 +46,12 @@ test('what the system has not taken yet stays as it is while others are written'
   for (let i = 0, isTaken = true; isTaken; i += 1) {
     const body = bodyOf(50_000, String.fromCharCode(97 + (i % 26)))
     isTaken = await new Promise((onWritten) =>
-      writeJoined(slow.taken, inTwo(head), cameWith(body), CAME.length, { onWritten }),
+      writeJoined(slow.taken, inParts(head), cameWith(body), CAME.length, { onWritten }),
     )
     expected.update(head + body)
   }
-  for (const character of 'XYZ') writeJoined(quick.taken, inTwo(head), cameWith(bodyOf(50_000, character)), CAME.length)
+  for (const character of 'XYZ')
+    writeJoined(quick.taken, inParts(head), cameWith(bodyOf(50_000, character)), CAME.length)
   await quick.client.reads(`${bodyOf(50_000, 'Y')}${head}${bodyOf(50_000, 'Z')}`)
   slow.taken.end()
   slow.client.socket.resume()
@@ -73,7 +78,7 @@ describe('what is written in one turn of the event loop', () => {
           onWritten(nth)
         },
       }
-      writeJoined(taken, inTwo(HEAD), cameWith(`<${nth}>`), CAME.length, writer)
+      writeJoined(taken, inParts(HEAD), cameWith(`<${nth}>`), CAME.length, writer)
     }
     return told
   }
@@ -96,7 +101,7 @@ describe('what is written in one turn of the event loop', () => {
     const again: number[] = []
     writeEach(all, (nth) => {
       const writer = { onWritten: () => void again.push(nth) }
-      writeJoined(all[nth]!.taken, inTwo(HEAD), cameWith(`again ${nth}`), CAME.length, writer)
+      writeJoined(all[nth]!.taken, inParts(HEAD), cameWith(`again ${nth}`), CAME.length, writer)
     })
     await until(() => again.length === all.length)
     for (const [nth, { taken, client }] of all.entries()) {
@@ -110,7 +115,7 @@ describe('what is written in one turn of the event loop', () => {
     const gone = all.at(-2)!
     const told: number[] = []
     for (const [nth, { taken }] of all.entries())
-      writeJoined(taken, inTwo(HEAD), cameWith(`<${nth}>`), CAME.length, { onWritten: () => void told.push(nth) })
+      writeJoined(taken, inParts(HEAD), cameWith(`<${nth}>`), CAME.length, { onWritten: () => void told.push(nth) })
     gone.taken.destroy()
     await until(() => told.length === all.length)
     const last = all.at(-1)!

@@ -1,14 +1,14 @@
 import type { AnswerHead } from '../../platform/answer-parser.ts'
 import type { ConnectionPool } from '../../platform/connection-pool.ts'
 import type { HttpRequest } from '../../platform/exchange.ts'
-import { Instead, instead, linesPassedOn } from '../../platform/pass-on.ts'
-import { shortHead, streamHead } from '../../platform/passed-head.ts'
+import { Instead, linesPassedOn } from '../../platform/pass-on.ts'
+import { passedHead, type OurWords } from '../../platform/passed-head.ts'
 import { ShortPassage } from '../../platform/short-passage.ts'
 import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
 import { idIn } from '../../platform/wire/repeated-head.ts'
 import type { ShortLane, Shortcut } from '../../platform/wire/shortcut.ts'
 import type { WireResponse } from '../../platform/wire/wire-response.ts'
-import type { JoinedHead } from '../../platform/wire/write-joined.ts'
+import type { JoinedHead } from '../../platform/wire/joined-head.ts'
 import type { WorkerCounts } from '../worker-metrics.ts'
 import type { AnswerMeter } from './answer-meter.ts'
 import { FOR_US, goOnCalling } from './engine-call.ts'
@@ -90,18 +90,18 @@ class ShortEngineCall extends ShortPassage {
 
   protected override question(length: number): JoinedHead {
     const { known, requestId } = this.#asked
-    const id = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
-    const rest = `${id}content-length: ${length}\r\nconnection: keep-alive\r\n\r\n`
-    return { start: startFor(known, this.#replica.port!), rest }
+    const isNamed = requestId !== undefined
+    const start = startFor(known, this.#replica.port!, isNamed)
+    return { start, id: requestId ?? '', middle: isNamed ? SECOND_LENGTH : FIRST_LENGTH, length, end: LAST_LINE }
   }
 
   protected override answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): JoinedHead {
     this.#meter?.whole(head, bytes, bodyAt)
-    return shortHead(head, bytes.length - bodyAt, keepS, NOTHING, '')
+    return passedHead(head, NOTHING, bytes.length - bodyAt, keepS)
   }
 
   protected override streamHead(head: AnswerHead, keepS: number): JoinedHead {
-    return streamHead(head, keepS, NOTHING)
+    return passedHead(head, NOTHING, -1, keepS)
   }
 
   override onSent(): void {
@@ -127,12 +127,19 @@ interface Asked {
   bodyAt: number
 }
 
-const NOTHING = instead({})
+const NOTHING: OurWords = { names: new Set(), id: undefined, lines: '' }
+const FIRST_LENGTH = Buffer.from('content-length: ', 'latin1')
+const SECOND_LENGTH = Buffer.from('\r\ncontent-length: ', 'latin1')
+const LAST_LINE = Buffer.from('\r\nconnection: keep-alive\r\n\r\n', 'latin1')
 
-/** What all requests with one head begin with that go to the engine at this port. */
-function startFor(known: Known, port: number): Buffer {
+/**
+ * What all requests with one head begin with that go to the engine at this port, up to their id: either all of them have
+ * one or none.
+ */
+function startFor(known: Known, port: number, isNamed: boolean): Buffer {
   if (known.sent?.port === port) return known.sent.start
-  const start = Buffer.from(`POST ${known.path} HTTP/1.1\r\n${known.lines}host: 127.0.0.1:${port}\r\n`, 'latin1')
+  const name = isNamed ? 'x-request-id: ' : ''
+  const start = Buffer.from(`POST ${known.path} HTTP/1.1\r\n${known.lines}host: 127.0.0.1:${port}\r\n${name}`, 'latin1')
   known.sent = { port, start }
   return start
 }
