@@ -29,10 +29,13 @@ export function plainFields(bytes: Uint8Array, start: number): PlainFields | und
     const value = afterSpace(bytes, colon + 1)
     const end = afterValue(bytes, value, 1)
     if (end === -1) return undefined
-    if (isName(bytes, name, nameEnd, MODEL)) {
-      if (model !== undefined || !(model = modelText(bytes, value, end))) return undefined
-    } else if (isName(bytes, name, nameEnd, USER)) {
-      if (user !== undefined || (user = plainText(bytes, value, end)) === undefined) return undefined
+    const isModel = isName(bytes, name, nameEnd, MODEL)
+    if (isModel || isName(bytes, name, nameEnd, USER)) {
+      // Found by one call for both: a request with a user is read by what was compiled for those without.
+      const text = knownText(bytes, value, end)
+      if (text === undefined || (isModel ? model !== undefined || text === '' : user !== undefined)) return undefined
+      if (isModel) model = text
+      else user = text
     } else if (isName(bytes, name, nameEnd, STREAM)) {
       if (stream !== undefined || (bytes[value] !== T && bytes[value] !== F)) return undefined
       stream = bytes[value] === T
@@ -173,12 +176,12 @@ function isName(bytes: Uint8Array, start: number, end: number, name: Uint8Array)
   return end - start === name.length + 2 && isWord(bytes, start + 1, name)
 }
 
-/** Names of models that came before, each in the place that its bytes point to, until another wants it. */
+/** Names of models and users that came before, each in the place that its bytes point to, until another wants it. */
 const PLACES = 64
 const known: ({ bytes: Uint8Array; text: string } | undefined)[] = Array.from({ length: PLACES })
 
-/** The same as `plainText`. Few models are asked for, and to compare bytes takes a fraction of making a text of them. */
-function modelText(bytes: Uint8Array, start: number, end: number): string | undefined {
+/** The same as `plainText`. Few models are asked for, by few, and to compare bytes takes a fraction of making a text of them. */
+function knownText(bytes: Uint8Array, start: number, end: number): string | undefined {
   const place = (end - start + 7 * bytes[start + 1]! + 31 * bytes[end - 2]!) % PLACES
   const found = known[place]
   if (found && found.bytes.length === end - start && isWord(bytes, start, found.bytes)) return found.text

@@ -76,7 +76,9 @@ export class CableTo {
   }
 
   destroy(): void {
-    this.#socket?.destroy()
+    // Nothing is written where there is nothing: to all that has read it, it stays what it always was, and compiled so.
+    if (!this.#socket) return
+    this.#socket.destroy()
     this.#socket = undefined
     this.#cable = undefined
   }
