@@ -133,6 +133,28 @@ function delayTable(title: string, all: ReadonlyMap<Name, readonly Measured[]>, 
   return { title, head: ['', 'p50', 'p99', 'added p50', 'added p99', cpu, 'failed'], rows }
 }
 
+/**
+ * How what one adds stands to what another does, by what was measured in each round: a machine on which others work now and
+ * then has other delays a minute later, asked directly and through whichever proxy.
+ */
+export function addedRatio(
+  all: ReadonlyMap<Name, readonly Measured[]>,
+  name: Name,
+  other: Name,
+  of: 'p50Ms' | 'p99Ms',
+): number {
+  const direct = all.get('direct') ?? []
+  const others = all.get(other) ?? []
+  const ratios = (all.get(name) ?? []).flatMap((mine, i) => {
+    const [without, theirs] = [direct[i], others[i]]
+    if (!without || !theirs) return []
+    const addedByOther = theirs[of] - without[of]
+    // Less than nothing is what others have taken or given in the meantime, and says nothing of either.
+    return addedByOther > 0 ? [(mine[of] - without[of]) / addedByOther] : []
+  })
+  return middle(ratios)
+}
+
 /** Beyond what it takes without a proxy. */
 export function added(all: ReadonlyMap<Name, readonly Measured[]>, name: Name, of: 'p50Ms' | 'p99Ms'): number {
   return median(all.get(name), of) - median(all.get('direct'), of)

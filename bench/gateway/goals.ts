@@ -1,4 +1,4 @@
-import { added, caseOf, median, ratio, ratioOf, shown, type Figures } from './figures.ts'
+import { addedRatio, caseOf, median, ratio, ratioOf, shown, type Figures } from './figures.ts'
 
 export interface Goal {
   goal: string
@@ -14,11 +14,7 @@ export function goalsOf(figures: Figures): Goal[] {
   const streams = caseOf(figures, 'stream', 32)
   const both = (other: Parameters<typeof ratio>[2]): number[] =>
     [at32, at256].map((results) => ratio(results, 'flotilla', other))
-  const addedTo = (all: typeof delays.atRate, of: 'p50Ms' | 'p99Ms'): number => {
-    const byNginx = added(all, 'nginx', of)
-    // Less than nothing is what a busy machine has added, or taken away.
-    return byNginx > 0 ? added(all, 'flotilla', of) / byNginx : Number.NaN
-  }
+  const addedTo = (all: typeof delays.atRate, of: 'p50Ms' | 'p99Ms'): number => addedRatio(all, 'flotilla', 'nginx', of)
   const cpuPerChunk = median(streams.get('flotilla'), 'cpuUs') / median(streams.get('nginx'), 'cpuUs')
   return [
     atLeast('of nginx’s requests/s, JSON at 32 and 256 connections', 0.8, both('nginx')),
