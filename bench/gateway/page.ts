@@ -47,6 +47,7 @@ ${command}
 
 on ${machine}, ${new Date().toISOString().slice(0, 10)}: medians of ${rounds} interleaved rounds (JSON through nginx, flotilla and two hops: ${rounds + CLOSE_ROUNDS}), each after a second that does not count, ${isWrk ? 'wrk' : 'our own client'}, ${cores}, ${shown(seconds)} s in all.
 Load of the machine before it began: ${loadBefore.toFixed(1)}. Figures of one run are to be compared with each other and with nothing else.
+How two stand to each other is the median of how they did in each round, which is not how the medians in the tables do.
 
 16 upstreams answer at once; behind a real engine, which takes a thousand times as long, all of this is little. nginx and HAProxy do not look
 at the body. \`flotilla\` reads the model from it, picks, counts and forwards; \`with keys and metrics\` checks a key and counts as in a
