@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { chunkedBodies, oneOf } from './odd-requests.ts'
+import { chunkedBodies, oneOf, spoiledText } from './odd-requests.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 
@@ -78,16 +78,7 @@ const better = fc
   )
   .map(([code, lines, framing, rest]) => `HTTP/1.1 ${[code, ...lines, framing].join('\r\n')}\r\n\r\n${rest}`)
 const body = fc.oneof(chunkedBodies, oneOf('ab|ab|abc|a||0\r\n\r\n|2\r\nab\r\n0\r\n\r\n'))
-const spoiled = fc
-  .tuple(
-    fc.oneof(better, fc.constantFrom(...Object.values(plainAnswers))),
-    fc.nat(400),
-    oneOf('|\r|\n|\0| |:|0|;|\x80|a'),
-  )
-  .map(([text, at, what]) => {
-    const place = at % text.length
-    return text.slice(0, place) + what + text.slice(what === '' ? place + 1 : place)
-  })
+const spoiled = spoiledText(fc.oneof(better, fc.constantFrom(...Object.values(plainAnswers))))
 
 /** What an upstream may say: answers that are right, nearly right, and not at all, one or two in a row. */
 export const saidBytes = fc

@@ -76,16 +76,13 @@ const better = fc
           `POST /v1/x HTTP/1.1\r\nHost: a\r\n${first.join('')}${framing}${second.join('')}${other}\r\n${rest}`,
       ),
   )
-const spoiled = fc
-  .tuple(
-    fc.oneof(better, fc.constantFrom(...Object.values(plainRequests))),
-    fc.nat(400),
-    oneOf('|\r|\n|\0| |:|0|;|\x80|a'),
-  )
-  .map(([text, at, what]) => {
+/** With something put into it somewhere, or a character less. */
+export const spoiledText = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(texts, fc.nat(400), oneOf('|\r|\n|\0| |:|0|;|\x80|a')).map(([text, at, what]) => {
     const place = at % text.length
     return text.slice(0, place) + what + text.slice(what === '' ? place + 1 : place)
   })
+const spoiled = spoiledText(fc.oneof(better, fc.constantFrom(...Object.values(plainRequests))))
 
 /** What a connection may bring: requests that are right, nearly right, and not at all, several in a row. */
 export const sentBytes = fc
