@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { hostAndPort } from '../../src/platform/address.ts'
 import { Agent, createServer, request as httpRequest } from '../../src/platform/node-http.ts'
 import { answerMemory } from '../worker/memory.ts'
-import { begin, connectTo, createTables, end, pick, pickAtOnce, type Picked } from './database.ts'
+import { begin, connectTo, createTables, end, giveBack, pick, pickAtOnce, type Picked } from './database.ts'
 
 /** A gateway of node:http that asks PostgreSQL where each request goes, in one statement or in a dozen. */
 const [statements, url, ...ports] = process.argv.slice(2)
@@ -13,6 +13,9 @@ await createTables(
   sql,
   ports.map((port) => `127.0.0.1:${port}`),
 )
+/** Of the one statement, by replica. */
+let ended = new Map<number, number>()
+if (isOne) giveBackNowAndThen()
 const agent = new Agent({ keepAlive: true })
 const server = createServer((request, response) => {
   // What a database refuses now and then is a request that failed, and counted as one.
@@ -29,7 +32,21 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (!picked) return void response.writeHead(503).end()
   if (!isOne) await begin(sql, picked)
   await forward(request, response, picked, body)
-  if (!isOne) await end(sql, picked)
+  if (isOne) ended.set(picked.id, (ended.get(picked.id) ?? 0) + 1)
+  else await end(sql, picked)
+}
+
+/** As often as a gateway of ours tells the others what it has in flight. */
+function giveBackNowAndThen(): void {
+  setInterval(() => {
+    const all = ended
+    ended = new Map()
+    if (all.size > 0) giveBack(sql, all).catch(complain)
+  }, 200)
+}
+
+function complain(error: unknown): void {
+  console.error('what has ended was not given back:', error)
 }
 
 function bodyOf(request: IncomingMessage): Promise<Buffer> {

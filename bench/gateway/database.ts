@@ -27,7 +27,7 @@ export async function createTables(sql: Sql, addresses: readonly string[]): Prom
   }
 }
 
-/** The least that a database can be asked: where to, and that it was used, in one statement. Nothing is given back. */
+/** The least that a database can be asked for a request: where to, and that it was used, in one statement. */
 export async function pickAtOnce(sql: Sql, model: string): Promise<Picked | undefined> {
   const [picked] = await sql<Picked[]>`
     with best as (
@@ -37,6 +37,15 @@ export async function pickAtOnce(sql: Sql, model: string): Promise<Picked | unde
     update replicas r set in_flight = r.in_flight + 1, last_used = now()
     from best, nodes n where r.id = best.id and n.id = r.node_id returning r.id, n.address`
   return picked
+}
+
+/**
+ * What has ended since the last time, by replica, in one statement for all of it: without it the one statement would count
+ * what was ever sent to a replica, and not what is in flight there.
+ */
+export async function giveBack(sql: Sql, ended: ReadonlyMap<number, number>): Promise<void> {
+  await sql`update replicas r set in_flight = r.in_flight - e.count
+    from unnest(${[...ended.keys()]}::int[], ${[...ended.values()]}::int[]) as e (id, count) where r.id = e.id`
 }
 
 /** Seven statements: which revision is meant, which rule holds, and the replica with the fewest in flight, locked. */

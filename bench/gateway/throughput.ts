@@ -26,7 +26,7 @@ const ONLY_JSON: ReadonlySet<Name> = new Set([
   'database, 12 statements',
 ])
 /** Where a tenth decides whether a goal is met, a few rounds on a machine that is not ours alone tell nothing. */
-const CLOSE: ReadonlySet<Name> = new Set(['nginx', 'flotilla', 'two hops'])
+const CLOSE: ReadonlySet<Name> = new Set(['nginx', 'flotilla', 'two hops', 'database, 1 statement'])
 export const CLOSE_ROUNDS = 8
 const ROUND_MS = 2000
 /** What others have pushed out of the processor's caches meanwhile comes back in this time, which does not count. */
@@ -37,7 +37,7 @@ const WARM_UP_MS = { json: 5000, stream: 2000 }
 /**
  * Every case on every side that takes part in it, round after round, every other round backwards: whatever else the
  * machine does falls on all. No round starts after `lastStartMs`: on a slow machine there are fewer rounds, never a longer run.
- * Those that are close to each other have some more of their own.
+ * Those that are close to each other, or to how far apart they are to be, have some more of their own.
  */
 export async function measureCases(
   sides: Sides,
