@@ -16,7 +16,8 @@ const ROUND_MS = 2000
 
 /**
  * What a second core brings to a gateway: one process on one core, with its upstreams and its client on the same one, and
- * two processes on two, with twice as many of all else. The system spreads the connections, as with `--processes`.
+ * two processes on two, each with as many of all else on its core. The system spreads the connections over the processes,
+ * as with `--processes`, and each sends to the upstreams of both.
  */
 export async function measureProcesses(folder: string, rounds: number): Promise<Processes> {
   const [one, two] = [await startCrew(folder, 1), await startCrew(folder, 2)]
@@ -34,23 +35,24 @@ export async function measureProcesses(folder: string, rounds: number): Promise<
   return found
 }
 
-/** So many processes, upstreams and threads of the client on as many cores. Returns what measures them. */
+/** So many cores with a process, its upstreams and a client on each. Returns what measures them. */
 async function startCrew(folder: string, count: number): Promise<(durationMs: number) => Promise<Measured>> {
-  const cores = count === 1 ? '0' : `0-${count - 1}`
+  const cores = Array.from({ length: count }, (_, i) => String(i))
   const sharedPort = await freePort()
   const ports: number[] = []
-  for (let i = 0; i < count; i += 1) {
-    const upstream = await startFile('upstream-process.ts', [], cores)
+  for (const core of cores) {
+    const upstream = await startFile('upstream-process.ts', [], core)
     ports.push(...(upstream.ready as { ports: number[] }).ports)
   }
   const pids: number[] = []
-  for (let i = 0; i < count; i += 1) pids.push((await startFlotilla({ ports, sharedPort }, cores)).pid)
+  for (const core of cores) pids.push((await startFlotilla({ ports, sharedPort }, core)).pid)
   const target: Target = { port: sharedPort, headers: {} }
   return async (durationMs) => {
     const before = cpuMs(pids)
-    const work = { do: 'measure', target, kind: 'json', connections: CONNECTIONS * count, durationMs } as const
-    const measured = await measureWithWrk(folder, work, { threads: count, cores })
+    const work = { do: 'measure', target, kind: 'json', connections: CONNECTIONS, durationMs } as const
+    const [first, ...others] = await Promise.all(cores.map((core) => measureWithWrk(folder, work, core)))
     const usedMs = (cpuMs(pids) ?? Number.NaN) - (before ?? Number.NaN)
-    return { ...measured, cpuUs: (usedMs * 1_000_000) / durationMs / measured.perSecond }
+    const perSecond = others.reduce((sum, other) => sum + other.perSecond, first!.perSecond)
+    return { ...first!, perSecond, cpuUs: (usedMs * 1_000_000) / durationMs / perSecond }
   }
 }

@@ -56,7 +56,7 @@ try {
   const cases = await measureCases(sides, measure, options.rounds, LAST_ROUND_MS)
   const delays = await measureDelays(load, sides, DELAY_ROUNDS)
   // Only wrk can be told how many cores it may use.
-  const processes = isWrk && isPinned ? await measureProcesses(folder, 2 * options.rounds) : { one: [], two: [] }
+  const processes = isWrk && isPinned ? await measureProcesses(folder, 4 * options.rounds) : { one: [], two: [] }
   const figures: Figures = {
     cases,
     delays,

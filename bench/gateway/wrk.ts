@@ -6,18 +6,15 @@ import { onCores } from './child.ts'
 import { PATH, requestBody, type Measured, type Work } from './messages.ts'
 
 /** One measurement by wrk, which costs a fifth of what a client in JavaScript does: the core it shares is the upstream's. */
-export async function measureWithWrk(
-  folder: string,
-  work: Work & { do: 'measure' },
-  { threads = 1, cores }: { threads?: number; cores?: string } = {},
-): Promise<Measured> {
+export async function measureWithWrk(folder: string, work: Work & { do: 'measure' }, core?: string): Promise<Measured> {
   const { target, kind, connections, durationMs } = work
-  const script = join(folder, 'wrk.lua')
+  // One of its own for each core: two may start at once.
+  const script = join(folder, `wrk${core ?? ''}.lua`)
   writeFileSync(script, scriptOf({ 'content-type': 'application/json', ...target.headers }, requestBody(kind)))
   const seconds = Math.max(1, Math.round(durationMs / 1000))
   const url = `${target.isTls ? 'https' : 'http'}://127.0.0.1:${target.port}${PATH}`
-  const args = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]
-  const [first, ...rest] = onCores(cores, 'wrk', args)
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]
+  const [first, ...rest] = onCores(core, 'wrk', args)
   const { stdout } = await promisify(execFile)(first, rest)
   const result = /^result (.*)$/m.exec(stdout)?.[1]
   if (result === undefined) throw new Error(`wrk said nothing that is understood:\n${stdout}`)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { HttpRequest } from '../platform/exchange.ts'
-import { requestIdOf } from './request-id.ts'
+import { newRequestId, prepareRequestId, requestIdOf } from './request-id.ts'
 
 function idOf(given?: string): string {
   return requestIdOf({ headers: { 'x-request-id': given } } as unknown as HttpRequest)
@@ -13,6 +13,15 @@ test('each request gets a random UUID of its own', () => {
   // Every digit that may be any is any, somewhere.
   const digits = Array.from(ids[0]!, (_, i) => new Set(ids.map((id) => id[i])).size)
   expect(digits.filter((count) => count === 16)).toHaveLength(30)
+})
+
+test('one that was made beforehand is given to one request', () => {
+  const ids = Array.from({ length: 100 }, () => {
+    prepareRequestId()
+    prepareRequestId()
+    return newRequestId()
+  })
+  expect(new Set([...ids, newRequestId(), newRequestId()]).size).toBe(102)
 })
 
 test('a client’s own id is taken when it is plain text of up to 128 characters, and not otherwise', () => {

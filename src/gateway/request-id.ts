@@ -16,11 +16,25 @@ const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 let used = RANDOM.length
 
+let prepared: string | undefined
+
+/** A random UUID that nobody else has. */
+export function newRequestId(): string {
+  const id = prepared ?? makeId()
+  prepared = undefined
+  return id
+}
+
+/** Makes the next one while nobody waits for it: its request is on its way to a replica a microsecond earlier. */
+export function prepareRequestId(): void {
+  prepared ??= makeId()
+}
+
 /**
- * A random UUID. Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece and
+ * Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece and
  * takes half the time.
  */
-export function newRequestId(): string {
+function makeId(): string {
   if (used === RANDOM.length) {
     randomFillSync(RANDOM)
     used = 0

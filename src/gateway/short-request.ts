@@ -12,6 +12,7 @@ import type { Caller } from './guard.ts'
 import { CLIENT_GONE, inferOn, newDecision } from './infer.ts'
 import type { Contact } from './liveness.ts'
 import type { ReplicaAt } from './replica-at.ts'
+import { prepareRequestId } from './request-id.ts'
 import type { LiveRoute, ServedModel } from './routing-table.ts'
 import type { Known, ShortcutDeps } from './shortcut.ts'
 import type { Awaited } from './silence.ts'
@@ -65,6 +66,7 @@ export class ShortRequest extends ShortPassage implements Awaited {
     this.#release = table.begin(route, atMs)
     this.#contact = liveness.contact(route)
     silence.watch(this)
+    prepareRequestId()
   }
 
   mayMove(): boolean {

@@ -1,3 +1,4 @@
+import { areBytesAt } from './wire/bytes-at.ts'
 import { isIn, VALUE_CHARACTER } from './wire/characters.ts'
 import { ChunkReader, type ChunkEvents } from './wire/chunk-reader.ts'
 import { readFields } from './wire/read-fields.ts'
@@ -75,14 +76,14 @@ export class AnswerParser {
 
   /** Returns how much of the input was used; 0 when more is needed. */
   #takeHead(input: Buffer): number {
-    const at = input.indexOf(HEAD_END)
-    if (at === -1 ? input.length > MOST_HEAD_BYTES : at > MOST_HEAD_BYTES) throw new Error('its head is too long')
-    if (at === -1) {
+    const read = readHead(input, this.#method)
+    if (!read) {
+      if (input.length > MOST_HEAD_BYTES) throw tooLong()
       // Told at once: one who speaks something else may wait for us to go on.
       if (!PROTOCOL.startsWith(input.toString('latin1', 0, PROTOCOL.length))) throw notHttp()
       return 0
     }
-    const { head, next, length } = readHead(input, at, this.#method)
+    const { head, next, length } = read
     // An answer before the answer (100, 103): the real one follows.
     if (head.statusCode >= 200) {
       this.#state = next
@@ -94,7 +95,7 @@ export class AnswerParser {
       if (next === 'ended' || (next === 'length' && length === 0)) this.#end()
     } else if (head.statusCode === 101) throw new Error('it wants to speak another protocol')
     else if (!head.mayKeepAlive) throw new Error('it says that nothing follows, before its answer')
-    return at + HEAD_END.length
+    return read.end
   }
 
   #takeBody(input: Buffer): void {
@@ -130,13 +131,11 @@ export interface AnswerStart {
 
 /** Undefined when the bytes are no answer, or not all of its head. */
 export function answerStart(bytes: Buffer): AnswerStart | undefined {
-  const at = bytes.indexOf(HEAD_END)
-  if (at === -1) return undefined
   try {
-    const { head, next, length } = readHead(bytes, at, 'POST')
-    const bodyAt = at + HEAD_END.length
-    const isWhole = next === 'length' && bodyAt + length === bytes.length
-    return head.statusCode >= 200 ? { head, bytes, bodyAt, isWhole } : undefined
+    const read = readHead(bytes, 'POST')
+    if (!read || read.head.statusCode < 200) return undefined
+    const { head, next, length, end } = read
+    return { head, bytes, bodyAt: end, isWhole: next === 'length' && end + length === bytes.length }
   } catch {
     return undefined
   }
@@ -150,6 +149,8 @@ interface HeadRead {
   head: AnswerHead
   next: State
   length: number
+  /** Where the head has ended. */
+  end: number
 }
 
 /**
@@ -158,17 +159,19 @@ interface HeadRead {
  */
 let lastChunked: { bytes: Buffer; read: HeadRead } | undefined
 
-/** The head at the beginning of `bytes`, which ends with the empty line at `at`. */
-function readHead(bytes: Buffer, at: number, method: string): HeadRead {
-  const end = at + HEAD_END.length
-  if (method !== 'HEAD' && lastChunked && isSame(bytes, end, lastChunked.bytes)) return lastChunked.read
+/** The head at the beginning of `bytes`; undefined when it has not come whole. */
+function readHead(bytes: Buffer, method: string): HeadRead | undefined {
+  if (method !== 'HEAD' && lastChunked && areBytesAt(bytes, 0, lastChunked.bytes)) return lastChunked.read
+  const at = bytes.indexOf(HEAD_END)
+  if (at === -1) return undefined
+  if (at > MOST_HEAD_BYTES) throw tooLong()
   const read = readNewHead(bytes, at, method)
-  if (read.next === 'chunks') lastChunked = { bytes: Buffer.from(bytes.subarray(0, end)), read }
+  if (read.next === 'chunks') lastChunked = { bytes: Buffer.from(bytes.subarray(0, read.end)), read }
   return read
 }
 
-function isSame(bytes: Buffer, end: number, other: Buffer): boolean {
-  return end === other.length && bytes.compare(other, 0, end, 0, end) === 0
+function tooLong(): Error {
+  return new Error('its head is too long')
 }
 
 function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
@@ -189,6 +192,7 @@ function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
     head: { statusCode, statusMessage, rawHeaders, headers, mayKeepAlive, isChunked: next === 'chunks' },
     next,
     length,
+    end: at + HEAD_END.length,
   }
 }
 

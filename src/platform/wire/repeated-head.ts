@@ -1,3 +1,5 @@
+import { areBytesAt } from './bytes-at.ts'
+
 /**
  * The head of a message, to know it again: clients, gateways and engines say the same with every message, but how long it
  * is and what it is called. What has the same bytes elsewhere means the same, so that it need not be read another time.
@@ -34,12 +36,12 @@ export class RepeatedHead {
   }
 
   matches(bytes: Buffer): boolean {
-    if (!isAt(bytes, 0, this.#start)) return false
+    if (!areBytesAt(bytes, 0, this.#start)) return false
     let at = this.#start.length
     this.idEnd = 0
     for (const part of this.#parts) {
       const end = this.#read(bytes, at, part)
-      if (end === -1 || !isAt(bytes, end, part.after)) return false
+      if (end === -1 || !areBytesAt(bytes, end, part.after)) return false
       at = end + part.after.length
     }
     this.bodyAt = at
@@ -91,18 +93,6 @@ const [ZERO, NINE, SPACE, DELETE] = [0x30, 0x39, 0x20, 0x7f]
 const MOST_DIGITS = 15
 /** As long as an id may be that is taken from a client. */
 const MOST_ID = 128
-
-/** Up to this length a loop is quicker than to ask the system's library. */
-const FEW_BYTES = 64
-
-/** Without making a text: that would be garbage with every message. */
-function isAt(bytes: Buffer, at: number, expected: Buffer): boolean {
-  const { length } = expected
-  if (bytes.length < at + length) return false
-  if (length > FEW_BYTES) return bytes.compare(expected, 0, length, at, at + length) === 0
-  for (let i = 0; i < length; i += 1) if (bytes[at + i] !== expected[i]) return false
-  return true
-}
 
 /** Takes as long whatever differs: how long it took tells nobody how much of a key was right. */
 function isSame(bytes: Uint8Array, from: number, secret: Uint8Array): boolean {

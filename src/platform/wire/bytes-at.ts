@@ -1,0 +1,14 @@
+/**
+ * Up to this length a loop takes no longer than to ask the system's library, whose code is fetched from far away when few
+ * requests come.
+ */
+const FEW_BYTES = 256
+
+/** Whether `expected` stands in `bytes` from `at` on. Makes no text of them: that would be garbage with every message. */
+export function areBytesAt(bytes: Buffer, at: number, expected: Buffer): boolean {
+  const { length } = expected
+  if (bytes.length < at + length) return false
+  if (length > FEW_BYTES) return bytes.compare(expected, 0, length, at, at + length) === 0
+  for (let i = 0; i < length; i += 1) if (bytes[at + i] !== expected[i]) return false
+  return true
+}
