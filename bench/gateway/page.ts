@@ -53,8 +53,8 @@ How two stand to each other is the median of how they did in each round, which i
 at the body. \`flotilla\` reads the model from it, picks, counts and forwards; \`with keys and metrics\` checks a key and counts as in a
 cluster; \`two hops\` is gateway and worker, which is how requests reach engines: the worker beside the upstreams, as it is beside its engines, or
 both on the one core that proxies have here. \`undici\` is node:http with undici's pools;
-\`database\` is node:http that asks PostgreSQL, with its own settings, where each request goes, in one statement (and another five times a second, for all that has ended) or, as LocalAI does, in a dozen; how many connections it has for that, and
-what it would do with fewer, is said in [0043](../decisions/0043-side-by-side-with-proxies.md). CPU is the time of the proxy's
+\`database\` is node:http that asks PostgreSQL, with its own settings, where each request goes, in one statement (and another five times a second, for all that has ended) or, as LocalAI does, in a dozen. It has 32
+connections for that; with 10 it answers a fifth more ([0043](../decisions/0043-side-by-side-with-proxies.md)). CPU is the time of the proxy's
 processes, not of PostgreSQL.
 
 ![Requests/s through one core](../images/performance.svg)
