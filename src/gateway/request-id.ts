@@ -30,10 +30,7 @@ export function prepareRequestId(): void {
   prepared ??= makeId()
 }
 
-/**
- * Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece and
- * takes half the time.
- */
+/** Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece, in half the time. */
 function makeId(): string {
   if (used === RANDOM.length) {
     randomFillSync(RANDOM)

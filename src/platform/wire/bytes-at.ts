@@ -1,6 +1,6 @@
 /**
- * Up to this length a loop takes no longer than to ask the system's library, whose code is fetched from far away when few
- * requests come.
+ * Up to this length a loop is used. Asking the system's library is quicker when nothing else is done in between (52 instead
+ * of 72 ns for 110 bytes), and slower on the way of a request, whose other code has taken its place in the processor's caches.
  */
 const FEW_BYTES = 256
 
