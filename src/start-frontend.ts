@@ -5,6 +5,7 @@ import { measuredBus } from './bus/measured-bus.ts'
 import { peerOf } from './bus-reach.ts'
 import type { Config } from './config/options.ts'
 import { adminApi } from './control/admin-api.ts'
+import { Conditions } from './control/conditions.ts'
 import { ensureDefaultToken } from './control/api/tokens.ts'
 import { applyDeclaredRules } from './control/declared-rules.ts'
 import { startEventFeed } from './control/event-feed.ts'
@@ -139,8 +140,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
 
   await ensureDefaultToken(db, secrets.joinToken)
   await options.prepare?.(db)
+  const conditions = new Conditions(log)
   const heard = hearGateways(controlBus, clock)
-  const live = startLiveFeed({ db, clock, log, placement: config.placement, heard })
+  const live = startLiveFeed({ db, clock, log, placement: config.placement, heard, conditions })
   controlBus.subscribe('wake', () => live.wake())
   const events = startEventFeed({ db, clock, log, onWake: () => live.wake() })
   // Before control's first turn, which sees them. One that leads elsewhere sees them at its next.
@@ -162,6 +164,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     adminKey,
     liveness,
     events,
+    conditions,
     placement: config.placement,
     modelsFolder,
     hub,
@@ -195,6 +198,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     live,
     log,
     clock,
+    conditions,
     ending: ending.signal,
     adminKey,
     clusterSecret,
@@ -233,6 +237,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const checks: Record<string, Check> = { gateway: () => gateway.problem(), ...options.checks }
   // Told, and no reason for a load balancer to turn away: what is loaded is served without store and bus, too.
   const notes = {
+    conditions: () => conditions.note(),
     control: () => control.problem(),
     bus: () => (controlBus.isConnected() ? undefined : 'not connected'),
     table: () => gateway.note(),

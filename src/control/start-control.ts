@@ -15,6 +15,7 @@ import { adminKeyMessage } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
 import { controlMetrics } from './control-metrics.ts'
+import type { Conditions } from './conditions.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
@@ -58,6 +59,8 @@ export interface ControlDeps {
   liveness: LivenessLimits
   /** To be woken when a turn or a heartbeat has appended an event. */
   events: Pick<EventFeed, 'wake'>
+  /** Where it says what is wrong beside what rows tell. */
+  conditions?: Conditions | undefined
   placement: PlacePolicy
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string

@@ -7,6 +7,7 @@ import { adminApi } from '../control/admin-api.ts'
 import type { AdminDeps } from '../control/api/deps.ts'
 import { toModel } from '../control/api/models.ts'
 import { ensureDefaultToken } from '../control/api/tokens.ts'
+import { Conditions } from '../control/conditions.ts'
 import { startEventFeed, type EventFeed } from '../control/event-feed.ts'
 import { controlEvents } from '../control/events.ts'
 import type { Heard } from '../control/live/picture.ts'
@@ -85,7 +86,15 @@ export class ControlScene {
   }
 
   static async start(db: Database, options: Partial<AdminDeps> = {}): Promise<ControlScene> {
-    const live = startLiveFeed({ db, clock: systemClock, log: silentLogger, placement: 'spread', heard: nothingHeard })
+    const conditions = options.conditions ?? new Conditions(silentLogger)
+    const live = startLiveFeed({
+      db,
+      clock: systemClock,
+      log: silentLogger,
+      placement: 'spread',
+      heard: nothingHeard,
+      conditions,
+    })
     const feed = startEventFeed({ db, clock: systemClock, log: silentLogger, onWake: () => live.wake() })
     const asked: Asked = {
       approved: [],
@@ -97,7 +106,7 @@ export class ControlScene {
     }
     const worker = new ScriptedWorker()
     const ending = new AbortController()
-    const deps = { ...depsFor(db, { feed, live }, asked, worker, ending.signal), ...options }
+    const deps = { ...depsFor(db, { feed, live }, asked, worker, ending.signal), conditions, ...options }
     await ensureDefaultToken(db, JOIN_TOKEN)
     const server = await startHttpServer({
       listen: { host: '127.0.0.1', port: 0 },
@@ -250,7 +259,7 @@ function depsFor(
   asked: Asked,
   worker: ScriptedWorker,
   ending: AbortSignal,
-): AdminDeps {
+): Omit<AdminDeps, 'conditions'> {
   return {
     db,
     events: feed,

@@ -5,7 +5,7 @@ import { nodeView } from './schemas.ts'
 /** The whole cluster in one answer. */
 
 export const problem = z.object({
-  kind: z.enum(['frozen', 'node', 'approval', 'rule', 'replica']),
+  kind: z.enum(['cluster', 'store', 'gateway', 'process', 'frozen', 'node', 'approval', 'rule', 'replica']),
   /** Something is missing that was asked for; a warning only waits for somebody or will mend itself. */
   severity: z.enum(['error', 'warning']),
   node_id: z.string().nullable(),

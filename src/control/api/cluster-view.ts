@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
+import type { ClusterView, Problem } from '../../api/admin/cluster-schemas.ts'
 import { statusOf } from '../../core/nodes/status.ts'
 import { explainModel } from '../../core/placement/explain.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
@@ -15,7 +15,12 @@ import { ruleViewer } from './rule-view.ts'
 const MOST_ADVISED = 20
 
 /** The whole cluster as one screen shows it. */
-export function viewCluster(world: StoredWorld, rows: readonly RuleRow[], policy: PlacePolicy): ClusterView {
+export function viewCluster(
+  world: StoredWorld,
+  rows: readonly RuleRow[],
+  policy: PlacePolicy,
+  standing: readonly Problem[],
+): ClusterView {
   const rules = rows.map(ruleViewer(world))
   const onNode = Map.groupBy(world.replicas, ({ nodeId }) => nodeId)
   return {
@@ -24,7 +29,7 @@ export function viewCluster(world: StoredWorld, rows: readonly RuleRow[], policy
       world,
       rules.map(({ model_name: name, wanted }) => [name, wanted]),
     ),
-    problems: problemsOf(world, rules, adviseFew(policy)),
+    problems: problemsOf(world, rules, adviseFew(policy), standing),
   }
 }
 

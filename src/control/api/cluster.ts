@@ -4,6 +4,8 @@ import type { Answers } from './answers.ts'
 import { viewCluster } from './cluster-view.ts'
 import type { AdminDeps } from './deps.ts'
 
-export function clusterAnswers({ db, placement }: AdminDeps): Answers<'showCluster'> {
-  return { showCluster: async () => viewCluster(await loadWorld(db), await listRules(db), placement) }
+export function clusterAnswers({ db, placement, conditions }: AdminDeps): Answers<'showCluster'> {
+  return {
+    showCluster: async () => viewCluster(await loadWorld(db), await listRules(db), placement, conditions.problems()),
+  }
 }

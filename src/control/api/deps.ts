@@ -5,6 +5,7 @@ import type { Hub } from '../../model-source/hub.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
+import type { Conditions } from '../conditions.ts'
 import type { EventFeed } from '../event-feed.ts'
 import type { LiveFeed } from '../live/live-feed.ts'
 
@@ -27,6 +28,8 @@ export interface AdminDeps {
   live: LiveFeed
   log: Logger
   clock: Clock
+  /** What is wrong and stands in no row. */
+  conditions: Conditions
   /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */
   ending: AbortSignal
   adminKey: () => string

@@ -11,9 +11,21 @@ const MOST_ERROR_CHARS = 300
 /** What would help a model that found no room, if anything is known: finding it out takes a look at every node. */
 export type Advise = (world: StoredWorld, modelName: string) => string | null
 
-/** What is wrong and why, the worst first: a network that broke, what is asked for and missing, then what only waits. */
-export function problemsOf(world: StoredWorld, rules: readonly RuleView[], advise: Advise): Problem[] {
-  const all = [...frozen(world), ...unmet(world, rules, advise), ...failed(world), ...silent(world), ...pending(world)]
+/** What is wrong and why, the worst first: what `standing` says of the frontend, a network that broke, what is missing, what waits. */
+export function problemsOf(
+  world: StoredWorld,
+  rules: readonly RuleView[],
+  advise: Advise,
+  standing: readonly Problem[],
+): Problem[] {
+  const all = [
+    ...standing,
+    ...frozen(world),
+    ...unmet(world, rules, advise),
+    ...failed(world),
+    ...silent(world),
+    ...pending(world),
+  ]
   return all.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 

@@ -24,7 +24,14 @@ async function aFeed() {
       return new Traffic(clock).view()
     },
   }
-  const feed = startLiveFeed({ db, clock, log: silentLogger, placement: 'spread', heard })
+  const feed = startLiveFeed({
+    db,
+    clock,
+    log: silentLogger,
+    placement: 'spread',
+    heard,
+    conditions: { problems: () => [] },
+  })
   onTestFinished(() => feed.dispose())
   const watch = async (reads = true): Promise<FakeResponse> => {
     const response = new FakeResponse()

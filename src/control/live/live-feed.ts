@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/log.ts'
 import { startLoop } from '../../platform/loop.ts'
 import { SseStream } from '../../platform/sse.ts'
 import type { Database } from '../../store/database.ts'
+import type { Conditions } from '../conditions.ts'
 import { loadViewedWorld, newViewMemory } from '../../store/viewed-world.ts'
 import { messageBetween, snapshotOf } from './message.ts'
 import { drawPicture, type Heard, type Picture } from './picture.ts'
@@ -17,6 +18,7 @@ export interface LiveFeedDeps {
   log: Logger
   placement: PlacePolicy
   heard: Heard
+  conditions: Pick<Conditions, 'problems'>
 }
 
 export interface LiveFeed {
@@ -46,7 +48,7 @@ interface Reader {
  * One loop a frontend looks at the store while anybody watches, and tells all of them what has changed since it looked last.
  * All that are told know the same, so a change is worked out and written as JSON once.
  */
-export function startLiveFeed({ db, clock, log, placement, heard }: LiveFeedDeps): LiveFeed {
+export function startLiveFeed({ db, clock, log, placement, heard, conditions }: LiveFeedDeps): LiveFeed {
   const readers = new Set<Reader>()
   /** Those that have not been sent their first message. */
   const fresh = new Set<Reader>()
@@ -62,7 +64,7 @@ export function startLiveFeed({ db, clock, log, placement, heard }: LiveFeedDeps
     lookedMs = clock.nowMs()
     const viewed = await loadViewedWorld(db, memory)
     advice.begin(viewed.world)
-    return drawPicture(viewed, heard, (world, modelName) => advice.advise(world, modelName))
+    return drawPicture(viewed, heard, (world, modelName) => advice.advise(world, modelName), conditions.problems())
   }
   const turn = async (): Promise<void> => {
     if (readers.size === 0) {

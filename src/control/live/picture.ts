@@ -29,7 +29,7 @@ export interface Heard {
 }
 
 /** Draws it from what the store says and what gateways tell. Pure but for what `advise` remembers. */
-export function drawPicture(viewed: ViewedWorld, heard: Heard, advise: Advise): Picture {
+export function drawPicture(viewed: ViewedWorld, heard: Heard, advise: Advise, standing: readonly Problem[]): Picture {
   // Workers tell of their requests with each heartbeat, gateways several times a second.
   const replicas = viewed.world.replicas.map((one) => withInFlight(one, heard.inFlightOf(one)))
   const world = { ...viewed.world, replicas }
@@ -43,7 +43,7 @@ export function drawPicture(viewed: ViewedWorld, heard: Heard, advise: Advise): 
     replicas: replicas.map(viewOnce),
     models: drawModels({ ...viewed, world }, rules, heard),
     rules,
-    problems: problemsOf(world, rules, advise),
+    problems: problemsOf(world, rules, advise, standing),
     traffic: heard.traffic(),
     newestEvent: viewed.newestEvent,
   }

@@ -20,6 +20,12 @@ export function Remedy({ problem }: { problem: Problem }): ReactNode {
       return <SilentNode problem={problem} />
     case 'rule':
       return <UnmetRule problem={problem} />
+    case 'cluster':
+    case 'store':
+    case 'gateway':
+    case 'process':
+      // Mended on a machine, not by a click: the advice says how.
+      return null
   }
 }
 
