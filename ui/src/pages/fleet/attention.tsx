@@ -22,7 +22,10 @@ export function Attention(): ReactNode {
     <Panel title={`Needs attention (${problems.length})`} flush>
       <ul aria-label="Needs attention" className={style['list']}>
         {shown.map((problem) => (
-          <Item key={`${problem.kind} ${problem.node_id} ${problem.key} ${problem.model_name}`} problem={problem} />
+          <Item
+            key={`${problem.kind} ${problem.node_id} ${problem.key} ${problem.model_name} ${problem.text}`}
+            problem={problem}
+          />
         ))}
       </ul>
       {(more > 0 || showsAll) && problems.length > FIRST_SHOWN && (
