@@ -6,7 +6,7 @@ import type { MemoryNeed, PlacePolicy } from './types.ts'
 export interface Fit {
   /** Over how many devices it is split; 0 is without one. */
   count: number
-  /** What is left on the fullest of them, without one of the machine's memory. */
+  /** What is left on the fullest of them; of the machine's memory when nothing of a device is taken. */
   left: number
 }
 
@@ -22,12 +22,23 @@ export interface Ask {
 const UNKNOWN_RAM = { perPayload: 1.2, leastBytes: 256 * 2 ** 20 }
 
 /** A need that is known and has nothing for a device goes without one, unless its engine cannot. */
-export function takesDevice({ deviceCount, vram, share, source }: MemoryNeed, uses: EngineUses): boolean {
-  return deviceCount > 0 && (vram > 0 || share !== null || source === 'unknown' || uses.device === 'gpu')
+export function takesDevice(memory: MemoryNeed, uses: EngineUses): boolean {
+  return memory.deviceCount > 0 && (takesVram(memory) || uses.device === 'gpu')
+}
+
+/** Whether it takes something of the devices that it is given: an engine may want one and take nothing of its memory. */
+export function takesVram({ vram, share, source }: MemoryNeed): boolean {
+  return vram > 0 || share !== null || source === 'unknown'
 }
 
 /** Undefined when the room does not do. */
 export function fitInto(room: Room, ask: Ask, policy: PlacePolicy): Fit | undefined {
+  const fit = fitOnDevices(room, ask, policy)
+  if (!fit || fit.count === 0 || takesVram(ask.memory)) return fit
+  return { count: fit.count, left: room.ram - ramOf(ask) }
+}
+
+function fitOnDevices(room: Room, ask: Ask, policy: PlacePolicy): Fit | undefined {
   const { memory, isOnGpu } = ask
   const ram = ramOf(ask)
   if (ram > 0 && (room.aloneOnRam > 0 || ram > room.ram)) return undefined

@@ -1,6 +1,6 @@
 import { memoryOn } from '../memory/need.ts'
 import type { Claim, Model, NodeEngine, Replica } from '../types.ts'
-import { devicesOf, fitInto, isExact, ramOf, takesDevice, type Ask, type Fit } from './devices.ts'
+import { devicesOf, fitInto, isExact, ramOf, takesDevice, takesVram, type Ask, type Fit } from './devices.ts'
 import type { Fleet } from './fleet.ts'
 import { engineOn } from './holding.ts'
 import type { Room } from './room.ts'
@@ -15,6 +15,8 @@ export interface Seat {
   room: Room
   replicaIndex: number
   fit: Fit
+  /** It takes something of a device. An engine that takes nothing there runs as well on a machine without one. */
+  takesVram: boolean
   /** Of the same model, and in all, that stay there. */
   siblings: number
   neighbours: number
@@ -78,7 +80,7 @@ export class Judge {
    * not be judged. Only for spreading; what it does not know, it says yes to.
    */
   mayBeat(room: Room, best: Seat): boolean {
-    if (best.siblings > 0 || best.fit.count === 0 || this.#roomsOfModel.has(room)) return true
+    if (best.siblings > 0 || !best.takesVram || this.#roomsOfModel.has(room)) return true
     if (room.staying !== best.neighbours) return room.staying < best.neighbours
     const engine = engineOn(room.node, this.need.model.engine)
     if (best.fit.count > 1 || !engine) return true
@@ -121,7 +123,8 @@ export class Judge {
       return refuse(room, 'memory', needed, available, where)
     }
     const siblings = isThere ? countStaying(room, name) : 0
-    return { room, replicaIndex, fit, siblings, neighbours: room.staying, bytesToMove }
+    const onDevices = fit.count > 0 && takesVram(ask.memory)
+    return { room, replicaIndex, fit, takesVram: onDevices, siblings, neighbours: room.staying, bytesToMove }
   }
 
   /** Replicas of one model are no foes of each other: that is what slots are for. */
@@ -135,26 +138,37 @@ export class Judge {
 /** The better seat first. Every rule that is equal leaves it to the next, the last to the order of the rooms. */
 export function compareSeats(a: Seat, b: Seat, policy: PlacePolicy): number {
   if (policy === 'pack') {
-    return byDevices(a, b) || compare(a.fit.left, b.fit.left) || compare(a.bytesToMove, b.bytesToMove)
+    return (
+      byDevices(a, b) ||
+      compare(wastesGpu(a), wastesGpu(b)) ||
+      compare(a.fit.left, b.fit.left) ||
+      compare(a.bytesToMove, b.bytesToMove)
+    )
   }
   return (
     compare(isWithout(a), isWithout(b)) ||
     compare(a.siblings, b.siblings) ||
     compare(a.neighbours, b.neighbours) ||
     byDevices(a, b) ||
+    compare(wastesGpu(a), wastesGpu(b)) ||
     compare(known(b.fit.left), known(a.fit.left)) ||
     compare(a.bytesToMove, b.bytesToMove)
   )
 }
 
 /** An engine that runs on either is many times slower without a GPU, and an idle machine does not make up for that. */
-function isWithout({ fit }: Seat): number {
-  return fit.count === 0 ? 1 : 0
+function isWithout({ takesVram: onDevices }: Seat): number {
+  return onDevices ? 0 : 1
+}
+
+/** A machine with GPUs is left to the models that take VRAM, where another machine does as well. */
+function wastesGpu({ room, takesVram: onDevices }: Seat): number {
+  return !onDevices && room.node.devices.length > 0 ? 1 : 0
 }
 
 /** A model in one piece is faster than one that is split, and leaves whole devices to others. */
 function byDevices(a: Seat, b: Seat): number {
-  return compare(a.fit.count || Infinity, b.fit.count || Infinity)
+  return compare(a.takesVram ? a.fit.count : Infinity, b.takesVram ? b.fit.count : Infinity)
 }
 
 /** A node that does not say how much it has is the last to be called roomy. */

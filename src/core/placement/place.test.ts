@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { aModel, aNode, aNodeEngine, aReplica } from '../../testing/builders.ts'
-import { GIB, needFor, placeOn } from './scene-suite.ts'
+import type { Node, Replica } from '../types.ts'
+import { aBigModel, aGpuNode, GIB, gpu, llama, needFor, placeOn } from './scene-suite.ts'
+import type { Need } from './types.ts'
 
 const need = needFor(aModel())
 
@@ -27,6 +29,53 @@ describe('spreading', () => {
     expect(placeOn({ ...need, facts }, nodes)).toMatchObject({ nodeId: 'n1', claim: { disk: GIB } })
   })
 })
+
+describe('replicas of one model over machines with and without GPUs', () => {
+  /** As a pretended GPU machine has it: the engine wants a GPU there, and takes nothing of its memory. */
+  const idleOnGpu = aNodeEngine({ uses: { device: 'gpu', bytes: 0 } })
+  const withGpu = aNode({ id: 'gpu', maxReplicasPerModel: 8, devices: [gpu(0, 24)], engines: { sim: idleOnGpu } })
+  const cpus = ['cpu1', 'cpu2', 'cpu3'].map((id) => aNode({ id, maxReplicasPerModel: 8 }))
+
+  test.each(['spread', 'pack'] as const)(
+    '%s: what takes no VRAM leaves the machine with the GPU to others',
+    (policy) => {
+      expect(placeOn(need, [withGpu, ...cpus], [], { policy })).toMatchObject({ nodeId: 'cpu1' })
+    },
+  )
+
+  test('what takes no VRAM goes to every machine once, and then again to those without a GPU', () => {
+    expect(placedOneByOne(need, [withGpu, ...cpus], 4)).toEqual(['cpu1', 'cpu2', 'cpu3', 'gpu'])
+    expect(placedOneByOne(need, [withGpu, ...cpus], 5)).toEqual(['cpu1', 'cpu2', 'cpu3', 'gpu', 'cpu1'])
+    expect(placedOneByOne(need, cpus, 3)).toEqual(['cpu1', 'cpu2', 'cpu3'])
+  })
+
+  test('an idle machine with a GPU comes before a busy one without', () => {
+    const others = cpus.map(({ id }) => aReplica({ nodeId: id, modelName: 'other' }))
+    expect(placeOn(need, [withGpu, ...cpus], others)).toMatchObject({ nodeId: 'gpu' })
+  })
+
+  test('what takes VRAM where there is some goes to the GPU, as often as it fits', () => {
+    const engines = { llama }
+    const both = [withGpu, ...cpus].map((node) => ({ ...node, engines, totalRam: 64 * GIB, availableRam: 64 * GIB }))
+    expect(placedOneByOne(needFor(aBigModel(10)), both, 4)).toEqual(['gpu', 'gpu', 'cpu1', 'cpu2'])
+  })
+
+  test('what takes VRAM goes to every GPU machine once before it comes to one twice', () => {
+    const nodes = [80, 24, 25].map((gib) => aGpuNode([gpu(0, gib)], { id: `g${gib}`, maxReplicasPerModel: 4 }))
+    expect(placedOneByOne(needFor(aBigModel(10)), nodes, 5)).toEqual(['g80', 'g25', 'g24', 'g80', 'g25'])
+  })
+})
+
+function placedOneByOne(what: Need, nodes: readonly Node[], count: number): string[] {
+  const replicas: Replica[] = []
+  for (let left = count; left > 0; left -= 1) {
+    const placement = placeOn(what, nodes, replicas)
+    if (!placement.ok) throw new Error(`${left} of ${count} find no place`)
+    const { nodeId, replicaIndex, claim } = placement
+    replicas.push(aReplica({ modelName: what.model.name, nodeId, replicaIndex, claim }))
+  }
+  return replicas.map(({ nodeId }) => nodeId)
+}
 
 test('packing takes the node that is left with the least', () => {
   const nodes = [8, 4, 6].map((gib) => aNode({ id: `n${gib}`, totalRam: gib * GIB, availableRam: gib * GIB }))
