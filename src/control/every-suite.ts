@@ -10,6 +10,7 @@ import { describeJoining } from './joining-suite.ts'
 import { describeKeptWorld } from './kept-world-suite.ts'
 import { describeLive } from './live-suite.ts'
 import { describePlans } from './plan-suite.ts'
+import { describePruning } from './prune-suite.ts'
 import { describeRules } from './rules-suite.ts'
 import { describeSessions } from './session-suite.ts'
 import { describeUnchanged } from './unchanged-suite.ts'
@@ -40,4 +41,5 @@ const SUITES = [
   describeSessions,
   describeLive,
   describeUnchanged,
+  describePruning,
 ]

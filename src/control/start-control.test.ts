@@ -8,6 +8,7 @@ import { openDatabase } from '../store/database.ts'
 import { appendEvent, listEvents, type NewEvent } from '../store/events.ts'
 import { saveModel } from '../store/models.ts'
 import { listNodes } from '../store/nodes.ts'
+import { KEPT_OF_OTHERS } from '../store/prune-models.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { aHeartbeat, aModel, anEngine } from '../testing/builders.ts'
 import { anApplicant, ControlScene, type Applicant } from '../testing/control-scene.ts'
@@ -261,4 +262,19 @@ test('a start that is accepted is in its first phase until a heartbeat says more
   await turn()
   await until(async () => (await listReplicas(db))[0]?.state === 'installing')
   expect(await listReplicas(db)).toMatchObject([{ knownFromSeq: 7 }])
+})
+
+test('rows of models that no longer exist are pruned while it leads', async () => {
+  const { db, clock, turn } = await aControl()
+  await db.transaction(async (tx) => {
+    for (let i = 0; i < KEPT_OF_OTHERS + 3; i += 1) {
+      await tx.query(`insert into model_facts (model_name, revision, read_at) values ($1, 'r', $2)`, [`gone${i}`, i])
+    }
+  })
+  await clock.advance(5 * 60_000)
+  await turn()
+  const [left] = await db.query<{ n: number; oldest: number }>(
+    'select count(*) as n, min(read_at) as oldest from model_facts',
+  )
+  expect(left).toEqual({ n: KEPT_OF_OTHERS, oldest: 3 })
 })

@@ -11,6 +11,7 @@ import { pruneEvents } from '../store/events.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
 import type { LivenessLimits } from '../store/nodes.ts'
+import { pruneModelRows } from '../store/prune-models.ts'
 import { adminKeyMessage } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
@@ -231,6 +232,7 @@ export function startControl({
     await db.transaction(async (tx) => {
       await checkLease(tx, lease)
       await pruneEvents(tx, EVENTS_KEPT)
+      await pruneModelRows(tx)
     })
   }
 

@@ -35,9 +35,11 @@ export async function listLearned(sql: Sql, modelNames?: Among): Promise<Learned
   return learnedRows.parse(await queryAmong(sql, 'l.model_name', modelNames, textOf))
 }
 
-/** The models of which something was learned within this time. */
+/** The models of which something was learned within this time. Rows of models and revisions that are gone are not looked at. */
 export async function namesLearnedOf(sql: Sql, withinMs: number): Promise<string[]> {
-  const text = 'select distinct model_name from learned_memory where updated_at >= now_ms() - $1'
+  const text = `select distinct l.model_name
+    from models m join learned_memory l on l.model_name = m.name and l.revision = m.revision
+    where l.updated_at >= (select now_ms()) - $1`
   return (await sql.query<{ model_name: string }>(text, [withinMs])).map(({ model_name: name }) => name)
 }
 

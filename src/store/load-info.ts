@@ -37,8 +37,10 @@ export interface LoadInfo extends Pick<Model, 'engine' | 'source' | 'options' | 
   loadedAtMs: number
 }
 
+/** Of models that there are: people look at these several times a second, and rows outlive their models. */
 export async function listLoadInfo(sql: Sql): Promise<LoadInfo[]> {
-  return infoRow.array().parse(await sql.query('select * from model_load_info order by model_name'))
+  const text = 'select i.* from models m join model_load_info i on i.model_name = m.name order by i.model_name'
+  return infoRow.array().parse(await sql.query(text))
 }
 
 /** Undefined when it never was loaded. */

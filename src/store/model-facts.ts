@@ -31,10 +31,11 @@ export interface StoredFacts extends ModelFacts {
   retryAtMs: number | null
 }
 
-/** All of them, or only those of these models. */
+/** Of models that there are, or only of these. */
 export async function listFacts(sql: Sql, modelNames?: Among): Promise<StoredFacts[]> {
-  const textOf = (where: string): string => `select * from model_facts ${where} order by model_name`
-  return factsRows.parse(await queryAmong(sql, 'model_name', modelNames, textOf))
+  const textOf = (where: string): string =>
+    `select f.* from models m join model_facts f on f.model_name = m.name ${where} order by f.model_name`
+  return factsRows.parse(await queryAmong(sql, 'f.model_name', modelNames, textOf))
 }
 
 export async function saveFacts(tx: Sql, facts: StoredFacts): Promise<void> {
