@@ -26,7 +26,7 @@ async function aCluster() {
   const { scene, db, lines, log } = await aLoggedScene()
   const table = new LiveTable()
   const open = async (rooms: Pick<Rooms, 'admin'>, adminKeyHash?: string): Promise<string> => {
-    const guard = { keys: table, clock: systemClock, adminKeyHash }
+    const guard = { keys: table, clock: systemClock, localInference: true, adminKeyHash }
     const inference: Rooms['inference'] = {
       guard,
       metrics: someMetrics(),

@@ -1,6 +1,7 @@
 import { banner } from './cli/banner.ts'
 import type { Config } from './config/options.ts'
 import { dashboardLink } from './dashboard-link.ts'
+import { isLocalInferenceOn } from './local-inference.ts'
 import { isLoopback } from './platform/address.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { version } from './platform/version.ts'
@@ -24,7 +25,19 @@ export function runFrontend(config: Config): Promise<number> {
     const hint = joinHint(frontend, folder.file('join.token'))
     const { url, tls } = frontend
     const fingerprint = tls?.fingerprint
-    return { banner: banner({ url, fingerprint, dashboard, folder: folder.path, models: [], version, colour, hint }) }
+    const localInference = isLocalInferenceOn(config)
+    const shown = {
+      url,
+      fingerprint,
+      localInference,
+      dashboard,
+      folder: folder.path,
+      models: [],
+      version,
+      colour,
+      hint,
+    }
+    return { banner: banner(shown) }
   })
 }
 

@@ -60,6 +60,7 @@ const guard = {
     },
   },
   clock: { nowMs: () => 0 },
+  localInference: true,
 }
 const answered = (_: unknown, response: ServerResponse): void => sendJson(response, 200, {})
 const door = frontDoor({
@@ -138,7 +139,7 @@ test('the page names every route of every role and what it needs', async () => {
 
 Made by tests that walk all of them, without a key, with wrong ones and with keys for something else: [admin-api.test.ts](../../src/control/admin-api.test.ts)
 those of the admin API, [route-scopes.test.ts](../../src/route-scopes.test.ts) the others. Whatever a key of scope \`inference\` or \`read\` opens, one of scope
-\`admin\` opens as well. A program on the machine of a gateway itself needs no key for inference and metrics. Everything under \`/v1/\` takes the
+\`admin\` opens as well. A program on the machine of a gateway itself needs no key for inference and metrics while \`--local-inference\` is on. Everything under \`/v1/\` takes the
 same way, so a few paths stand for all. Frontends serve what gateways serve, and the files of the dashboard, which hold nothing secret.
 
 | role | method | path | needs | |

@@ -23,6 +23,7 @@ import {
 } from './gateway-process.ts'
 import { openMessageBus, readNatsTls } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
+import { isLocalInferenceOn } from './local-inference.ts'
 import { openListenerTls } from './open-listener-tls.ts'
 import { formatAddress, reachableAddress } from './platform/address.ts'
 import { AnyFrontend } from './platform/any-frontend.ts'
@@ -128,7 +129,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     limits,
   })
   life.own('gateway', () => gateway.dispose())
-  const guard = { keys: gateway.keys, clock, wrongKeys: new WrongKeys(clock) }
+  const localInference = isLocalInferenceOn(config)
+  const guard = { keys: gateway.keys, clock, localInference, wrongKeys: new WrongKeys(clock) }
   const metricsOfAll = slot && siblingFigures(slot.number, metrics)
   const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics, metricsOfAll }
   handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())

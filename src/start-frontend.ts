@@ -21,6 +21,7 @@ import { openSavedTable } from './gateway/saved-table.ts'
 import { startGateway, type Gateway } from './gateway/start-gateway.ts'
 import { openMessageBus, readNatsTls, type MessageBus } from './message-bus.ts'
 import { gatewayLimits } from './gateway-limits.ts'
+import { isLocalInferenceOn } from './local-inference.ts'
 import { modelsFolderOf, servedFolderOf } from './models-folder-of.ts'
 import { openListenerTls } from './open-listener-tls.ts'
 import { openReach } from './model-source/reach.ts'
@@ -189,7 +190,14 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('gateway', () => gateway.dispose())
 
-  const guard = { keys: gateway.keys, clock, adminKeyHash: hashSecret(adminKey()), wrongKeys: new WrongKeys(clock) }
+  const localInference = isLocalInferenceOn(config)
+  const guard = {
+    keys: gateway.keys,
+    clock,
+    localInference,
+    adminKeyHash: hashSecret(adminKey()),
+    wrongKeys: new WrongKeys(clock),
+  }
   const ending = new AbortController()
   const api = adminApi({
     db,
@@ -203,6 +211,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     adminKey,
     clusterSecret,
     heartbeatPeriodMs: config.heartbeat_ms,
+    localInference,
     autoApprove: config.auto_approve,
     approves: options.isOurs ?? (() => false),
     // The bus has the address under which that very node reaches it.

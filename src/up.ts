@@ -7,6 +7,7 @@ import { firstReplicas, standIn } from './first-replicas.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import type { BusAddress } from './bus/connect.ts'
 import { readNatsTls } from './message-bus.ts'
+import { isLocalInferenceOn } from './local-inference.ts'
 import { modelsFolderOf } from './models-folder-of.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
@@ -61,7 +62,8 @@ export function runUp(config: Config): Promise<number> {
     const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
     const { url, tls } = frontend
     const certificate = tls?.isSelfSigned ? (config.tls_cert ?? folder.file('tls.crt')) : undefined
-    const shown = { url, fingerprint: tls?.fingerprint, certificate, dashboard, folder: folder.path }
+    const localInference = isLocalInferenceOn(config)
+    const shown = { url, fingerprint: tls?.fingerprint, certificate, localInference, dashboard, folder: folder.path }
     return { banner: banner({ ...shown, models, absent, version, colour }) }
   })
 }

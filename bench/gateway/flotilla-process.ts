@@ -25,9 +25,9 @@ fill(
 const api = inferenceApi({ table, clock, log })
 if (isCounted) count()
 const tls = certificate && fixedTls(readPair(certificate))
-const shortcut = api.shortcut({ keys: table, clock })
+const shortcut = api.shortcut({ keys: table, clock, localInference: true })
 const handler: ExchangeHandler = (request, response) =>
-  api(request, response, allowInference(request, { keys: table, clock }))
+  api(request, response, allowInference(request, { keys: table, clock, localInference: true }))
 const server = await startHttpServer({
   listen: { host: '127.0.0.1', port: sharedPort ?? 0 },
   sharesPort: sharedPort !== undefined,

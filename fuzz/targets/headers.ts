@@ -24,6 +24,7 @@ const guard = {
         : undefined,
   },
   clock: { nowMs: () => 0 },
+  localInference: true,
 }
 const routes = Object.values(adminRoutes)
 

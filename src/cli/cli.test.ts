@@ -195,6 +195,13 @@ describe('the banner', () => {
     }
   })
 
+  test('where local inference is off, the command shows the key by its file', () => {
+    const text = banner({ ...up, localInference: false, folder: '/my data' })
+    expect(text).toContain(`-H "authorization: Bearer $(cat '/my data/admin.key')"`)
+    expect(text).toContain('--local-inference on')
+    expect(banner(up)).not.toContain('authorization')
+  })
+
   test('without a ready model it prints no command that would fail', () => {
     expect(banner({ ...up, models: [] })).not.toContain('curl')
   })

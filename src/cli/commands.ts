@@ -45,6 +45,7 @@ const files: readonly OptionName[] = [
   'hf_token',
 ]
 const admission: readonly OptionName[] = [
+  'local_inference',
   'max_body',
   'max_connections',
   'max_running',

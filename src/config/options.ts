@@ -39,6 +39,12 @@ export const options = {
     default: () => '127.0.0.1:8080',
   },
   ...tlsOptions,
+  local_inference: {
+    type: oneOf(['on', 'off']),
+    value: 'on|off',
+    help: 'Whether programs on this machine need no key for inference and /metrics. Without it: on, and off with TLS or where --listen is open to other machines. Off behind a reverse proxy on this machine',
+    default: () => undefined,
+  },
   max_body: {
     type: size,
     value: 'size',

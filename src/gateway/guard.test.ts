@@ -7,7 +7,7 @@ import { sendJson, type Handler } from '../platform/http.ts'
 import { hashSecret, newSecret } from '../platform/secrets.ts'
 import { WrongKeys } from '../platform/wrong-keys.ts'
 import { serve } from '../testing/http.ts'
-import { allowInference, type GuardDeps } from './guard.ts'
+import { allowInference, allowMetrics, callerOf, type GuardDeps } from './guard.ts'
 
 const NOW_MS = 1_000_000
 const ADMIN = 'fla_admin'
@@ -32,6 +32,7 @@ function deps(fields: Partial<GuardDeps> & { known?: RoutedKeyMessage[] | undefi
   return {
     keys: { hasSnapshot: () => true, keyByHash: (hash) => byHash.get(hash) },
     clock: { nowMs: () => NOW_MS },
+    localInference: true,
     adminKeyHash: hashSecret(ADMIN),
     ...rest,
   }
@@ -193,7 +194,12 @@ describe('without a key', () => {
     ['by IPv6', { from: '::1', host: '[::1]:8080' }],
     ['by an address that was mapped', { from: '::ffff:127.0.0.1' }],
     ['by name', { host: 'localhost' }],
-    ['from a page of this machine', { headers: ['Origin: http://localhost:3000'] }],
+    ['from a page of this listener', { headers: ['Origin: http://127.0.0.1:8080'] }],
+    [
+      'as a browser does for such a page',
+      { headers: ['Origin: http://127.0.0.1:8080', 'Sec-Fetch-Site: same-origin'] },
+    ],
+    ['as a browser does for a typed address', { headers: ['Sec-Fetch-Site: none'] }],
     ['with an empty bearer', { headers: ['Authorization: Bearer '] }],
     ['with an empty x-api-key', { headers: ['x-api-key:'] }],
   ])('a program on this machine may ask: %s', async (_, asked) => {
@@ -214,6 +220,18 @@ describe('without a key', () => {
     ['two hosts', { headers: ['Host: evil.example'] }, 'name this machine'],
     ['a page of another site', { headers: ['Origin: https://evil.example'] }, 'web page from elsewhere'],
     ['a page without an origin of its own', { headers: ['Origin: null'] }, 'web page from elsewhere'],
+    [
+      'a page of another port of this machine',
+      { headers: ['Origin: http://127.0.0.1:3000'] },
+      'web page from elsewhere',
+    ],
+    [
+      'a page of another name of this machine',
+      { headers: ['Origin: http://localhost:8080'] },
+      'web page from elsewhere',
+    ],
+    ['a picture in a page of another site', { headers: ['Sec-Fetch-Site: cross-site'] }, 'web page from elsewhere'],
+    ['a script in a page of another port', { headers: ['Sec-Fetch-Site: same-site'] }, 'web page from elsewhere'],
     ['two origins', { headers: ['Origin: http://localhost', 'Origin: https://evil.example'] }, 'web page'],
     ['a reverse proxy on this machine', { headers: ['X-Forwarded-For: 127.0.0.1'] }, 'through a proxy'],
     ['one that speaks the standard', { headers: ['Forwarded: for=1.2.3.4'] }, 'through a proxy'],
@@ -225,6 +243,35 @@ describe('without a key', () => {
     expect(answer.message).toContain(message)
     expect(answer.message).toContain('flotilla keys create')
     expect(answer.answer.toLowerCase()).toContain('www-authenticate: bearer')
+  })
+})
+
+describe('with local inference off, a program on this machine needs a key as others do', () => {
+  const off = deps({ localInference: false })
+
+  test.each<[string, Asked]>([
+    ['as the default lines of nginx send it for a client elsewhere', {}],
+    ['with text that is no key of ours', { headers: [bearer('not-needed')] }],
+  ])('%s', async (_, asked) => {
+    const { status, message } = await ask({ ...asked, guard: off })
+    expect(status).toBe(401)
+    expect(message).not.toContain('same machine may also ask')
+    if (asked.headers === undefined) expect(message).toContain('--local-inference off')
+  })
+
+  test('a key opens, and figures need one too', async () => {
+    expect((await ask({ guard: off, headers: [bearer('fk_plain')] })).status).toBe(200)
+    const request = { socket: { remoteAddress: '127.0.0.1' }, headers: { host: 'localhost' }, url: '/', rawHeaders: [] }
+    expect(outcomeOf(() => allowMetrics(request as never, off))).toContain('needs a key')
+    expect(outcomeOf(() => allowMetrics(request as never, deps()))).toBe('let in')
+  })
+
+  test('the shortcut knows it as well', () => {
+    const shown = { key: undefined, refusal: undefined }
+    expect([callerOf(shown, true, deps()), callerOf(shown, true, off)]).toEqual([
+      { keyId: null, models: null },
+      undefined,
+    ])
   })
 })
 

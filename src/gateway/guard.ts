@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { HttpRequest } from '../platform/exchange.ts'
 import { hashSecret, sameHash } from '../platform/secrets.ts'
+import { isFromOtherPage } from '../platform/own-origin.ts'
 import { PROXY_HEADERS } from '../platform/request-origin.ts'
 import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../platform/shown-key.ts'
 import type { WrongKeys } from '../platform/wrong-keys.ts'
@@ -23,6 +24,8 @@ export interface GuardDeps {
   /** The keys that came with the routing table. */
   keys: { hasSnapshot(): boolean; keyByHash(hash: string): RoutedKeyMessage | undefined }
   clock: Pick<Clock, 'nowMs'>
+  /** Whether a program on this machine needs no key (`--local-inference`). */
+  localInference: boolean
   /** `hashSecret` of the admin key of this frontend; a gateway on its own has none and learns such keys like others. */
   adminKeyHash?: string | undefined
   /** Counts those who show wrong ones. */
@@ -34,7 +37,7 @@ const ADMIN_KEY_ID = 'admin'
 
 /**
  * Who may ask for inference: the holder of the admin key or of an API key from anywhere; without a key only a program on
- * this machine. A key of ours that is shown counts: a wrong one is told to be wrong, on this machine too. OpenAI's clients
+ * this machine, where `localInference` is on. A key of ours that is shown counts: a wrong one is told to be wrong, on this machine too. OpenAI's clients
  * insist on some key, so a program on this machine may also show any other text. Nothing here waits, and no text that is
  * thrown holds any of the key.
  */
@@ -84,15 +87,21 @@ export function callerOf({ key, refusal }: Shown, isLocal: boolean, deps: GuardD
   } catch {
     return undefined
   }
-  return isLocal && refusal === undefined && !key?.isOurs ? NOBODY : undefined
+  return deps.localInference && isLocal && refusal === undefined && !key?.isOurs ? NOBODY : undefined
 }
 
+const LOCAL_IS_OFF =
+  'Inference needs a key here, from this machine too: this listener was started with --local-inference off, which is the default with TLS or on an address that other machines reach.'
 const NOBODY: Caller = { keyId: null, models: null }
 
 function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller {
   const { key, refusal: fromHead } = shownBy(request)
   const isLocal = isLoopback(request.socket.remoteAddress ?? '')
-  const refusal = isLocal ? fromHead : 'Inference from another machine needs a key.'
+  const refusal = isLocal
+    ? deps.localInference
+      ? fromHead
+      : LOCAL_IS_OFF
+    : 'Inference from another machine needs a key.'
   if (key) {
     const holder = holderOf(key.hash, deps, purpose)
     if (!(holder instanceof AppError)) return holder
@@ -103,7 +112,11 @@ function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller 
 }
 
 /** Who has the key, or why it is not known. Looking up a hash gives away no more than hashes, which open nothing. */
-function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps, purpose: Purpose): Caller | AppError {
+function holderOf(
+  hash: string,
+  { keys, clock, adminKeyHash, localInference }: GuardDeps,
+  purpose: Purpose,
+): Caller | AppError {
   if (adminKeyHash !== undefined && sameHash(hash, adminKeyHash))
     return { keyId: ADMIN_KEY_ID, models: null, isAdmin: true }
   const known = keys.keyByHash(hash)
@@ -112,7 +125,8 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps, purpos
     return new AppError('unavailable', text, { retryAfterS: 1 })
   }
   if (!known) {
-    const text = `This key is not known: it is wrong, or it was revoked or has expired. ${HOW_TO_GET_ONE} A program on the same machine may also ask without any key.`
+    const orNone = localInference ? ' A program on the same machine may also ask without any key.' : ''
+    const text = `This key is not known: it is wrong, or it was revoked or has expired. ${HOW_TO_GET_ONE}${orNone}`
     return new AppError('unauthorized', text)
   }
   if (known.expires_at !== null && known.expires_at <= clock.nowMs()) {
@@ -125,17 +139,15 @@ function holderOf(hash: string, { keys, clock, adminKeyHash }: GuardDeps, purpos
 
 /**
  * A connection from this machine is not yet a program of this machine: a web page from elsewhere reaches us through the
- * browser by a host name of its own that it points at 127.0.0.1 (DNS rebinding) or openly with an `Origin`, and anybody
- * at all through a reverse proxy that runs here.
+ * browser by a host name of its own that it points at 127.0.0.1 (DNS rebinding) or openly with an `Origin`, which another
+ * port of this machine has too, and anybody at all through a reverse proxy that runs here and says that it is one.
  */
 function whyNotWithoutKey(request: HttpRequest): string | undefined {
   const { headers } = request
   if (timesSent(request, 'host') > 1 || (headers.host !== undefined && !namesLoopback(headers.host))) {
     return 'Inference without a key must name this machine as its host, as in http://127.0.0.1:8080; with another name it needs a key.'
   }
-  if (headers.origin !== undefined && !(URL.canParse(headers.origin) && isLoopback(new URL(headers.origin).hostname))) {
-    return 'Inference for a web page from elsewhere needs a key.'
-  }
+  if (isFromOtherPage(request)) return 'Inference for a web page from elsewhere needs a key.'
   return PROXY_HEADERS.some((name) => headers[name] !== undefined)
     ? 'Inference through a proxy needs a key.'
     : undefined

@@ -56,7 +56,7 @@ export async function aGateway(workers: Handler[], options: StageOptions = {}) {
   // What is not there is not waited for, unless a test is about that.
   const api = inferenceApi({ table, clock, log: silentLogger, gatewayId: 'g1', modelLoadWaitMs: 1, ...deps })
   onTestFinished(() => api.dispose())
-  const guard = { keys: table, clock }
+  const guard = { keys: table, clock, localInference: true }
   const handler: ExchangeHandler = (request, response) => {
     const asks = keys ? allowInference(request, guard) : caller
     return request.url?.startsWith('/api/') ? api.ollama(request, response, asks) : api(request, response, asks)

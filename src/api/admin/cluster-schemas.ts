@@ -47,6 +47,8 @@ export const clusterView = z.object({
       in_flight: z.int(),
     }),
   ),
+  /** Whether programs on the machine of this frontend need no key for inference there. */
+  local_inference: z.boolean().optional(),
   /** What is wrong, the worst first. */
   problems: z.array(problem),
 })

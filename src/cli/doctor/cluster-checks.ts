@@ -36,7 +36,8 @@ export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
   try {
     const nodes = await api.call('listNodes')
     findings.push(ok('admin key', `accepted (${cluster.keyFrom})`), ...(await lookAtNodes(nodes, api.nowMs())))
-    const { problems } = await api.call('showCluster')
+    const { problems, local_inference: localInference } = await api.call('showCluster')
+    findings.push(...lookAtLocalInference(localInference))
     if (problems.length === 0) findings.push(ok('cluster', 'nothing is wrong with nodes, rules and models'))
     else {
       const text = `${counted(problems.length, 'problem')}, the first: ${plain(problems[0]!.text)}`
@@ -48,6 +49,15 @@ export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
     findings.push(broken('admin key', error.message, fix))
   }
   return findings
+}
+
+/** A frontend of the release before does not say. */
+function lookAtLocalInference(isOn: boolean | undefined): Finding[] {
+  if (isOn === undefined) return []
+  const text = isOn
+    ? 'on: programs on the machine of the frontend need no key (--local-inference off, where a reverse proxy runs there)'
+    : 'off: every request for inference needs a key'
+  return [ok('local inference', text)]
 }
 
 function lookAtReadiness(url: string, { status, body }: { status: number; body: unknown }): Finding[] {

@@ -4,8 +4,9 @@ export const keysCommand: Command = {
   name: 'keys',
   summary: 'Let programs ask: see, make and revoke API keys',
   about:
-    'Programs on the machine of a gateway need no key for inference; all others show one, as\n' +
-    '"Authorization: Bearer <key>" or "x-api-key: <key>". Only a hash of each is kept.',
+    'Programs on the machine of a gateway need no key for inference while --local-inference is on\n' +
+    'there; all others show one, as "Authorization: Bearer <key>" or "x-api-key: <key>". Only a hash\n' +
+    'of each is kept.',
   options: clientOptions,
   examples: ['flotilla keys', 'flotilla keys create --name notebook --expires 30d', 'flotilla keys revoke notebook'],
   subcommands: [

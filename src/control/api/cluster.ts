@@ -4,8 +4,11 @@ import type { Answers } from './answers.ts'
 import { viewCluster } from './cluster-view.ts'
 import type { AdminDeps } from './deps.ts'
 
-export function clusterAnswers({ db, placement, conditions }: AdminDeps): Answers<'showCluster'> {
+export function clusterAnswers({ db, placement, conditions, localInference }: AdminDeps): Answers<'showCluster'> {
   return {
-    showCluster: async () => viewCluster(await loadWorld(db), await listRules(db), placement, conditions.problems()),
+    async showCluster() {
+      const view = viewCluster(await loadWorld(db), await listRules(db), placement, conditions.problems())
+      return localInference === undefined ? view : { ...view, local_inference: localInference }
+    },
   }
 }

@@ -37,6 +37,8 @@ export interface AdminDeps {
   replaceAdminKey: (key: string) => void | Promise<void>
   clusterSecret: string
   heartbeatPeriodMs: number
+  /** Whether programs on this machine need no key for inference here. */
+  localInference?: boolean
   /** Every new node is approved at once: for networks where whoever holds a join token is trusted. */
   autoApprove: boolean
   /** Nodes that are known to be ours: the worker inside this very program. */

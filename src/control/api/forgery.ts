@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { DASHBOARD_HEADER } from '../../api/admin/session-names.ts'
 import { AppError } from '../../platform/errors.ts'
+import { isFromOtherPage } from '../../platform/own-origin.ts'
 
 /**
  * A browser sends the cookie along with whatever asks us, so a call with it must come from our own page. SameSite=Strict
@@ -19,18 +20,8 @@ export function refuseForgery(request: IncomingMessage): void {
 }
 
 /** For calls that need no cookie yet, but set one. */
-export function refuseOtherOrigins({ headers }: IncomingMessage): void {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw fromElsewhere()
-  if (headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host)) throw fromElsewhere()
-}
-
-/** Ports that go without saying are compared as if they were said, by the scheme of the page: a proxy may add TLS. */
-function isOwnOrigin(origin: string, host: string | undefined): boolean {
-  if (host === undefined || !URL.canParse(origin)) return false
-  const page = new URL(origin)
-  const here = `${page.protocol}//${host}`
-  return URL.canParse(here) && new URL(here).host === page.host && page.host !== ''
+export function refuseOtherOrigins(request: IncomingMessage): void {
+  if (isFromOtherPage(request)) throw fromElsewhere()
 }
 
 function fromElsewhere(): AppError {

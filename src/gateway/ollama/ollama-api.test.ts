@@ -187,6 +187,16 @@ describe('models', () => {
     expect((await post('/api/show', { model: 'm' })).status).toBe(403)
   })
 
+  test.each(['/api/chat', '/api/generate'])(
+    '%s does not tell a key of other models that one is ready',
+    async (path) => {
+      const { post } = await aGateway([anEngine('').worker], { caller: { keyId: 'k', models: ['x'] } })
+      const response = await post(path, { model: 'm' })
+      expect([response.status, await response.json()]).toEqual([403, { error: expect.stringContaining('may not use') }])
+      expect((await post(path, { model: 'unknown' })).status).toBe(403)
+    },
+  )
+
   test('are loaded by a request without words, and unloaded by an admin only', async () => {
     const { post } = await aGateway([answer('{}')])
     const loaded = await post('/api/generate', { model: 'm' })

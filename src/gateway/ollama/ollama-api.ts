@@ -13,6 +13,7 @@ import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { parseJson, pathOf, readBody, sendError, sendJson } from '../../platform/http.ts'
 import { version } from '../../platform/version.ts'
 import type { Caller } from '../guard.ts'
+import { findModel } from '../models-api.ts'
 import { MOST_BODY_BYTES, type ReadLimits } from '../read-request.ts'
 import type { LiveTable } from '../routing-table.ts'
 import { AskedRequest } from './asked-request.ts'
@@ -169,6 +170,8 @@ function pass(
 /** Waits where there is no replica, so that the time can be told. How long that took; it has its turn when it is served. */
 async function untilLoaded({ deps, request, caller }: Exchange, model: string): Promise<number> {
   const { table, clock } = deps
+  // Asked first: that a model is ready is not for those who may not use it.
+  findModel(table, model, caller)
   if (table.routesOf(model).length > 0) return 0
   const fromMs = clock.nowMs()
   await deps.whenReady(model, caller, clientOf(request.socket).gone)

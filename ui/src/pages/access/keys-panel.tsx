@@ -26,7 +26,7 @@ export function KeysPanel(): ReactNode {
       {keys.error && <Failure error={keys.error} onRetry={() => void keys.refetch()} />}
       {keys.isPending && <Spinner label="Reading the keys…" />}
       {keys.data?.length === 0 && (
-        <Empty>No keys yet. Programs on the frontend’s own machine may ask without one.</Empty>
+        <Empty>No keys yet. With local inference on, programs on the frontend’s own machine may ask without one.</Empty>
       )}
       {keys.data && keys.data.length > 0 && <KeysTable keys={keys.data} />}
       <KeyDialog open={isOpen} onClose={() => setOpen(false)} />
