@@ -80,6 +80,7 @@ export function simProcesses({ machine, process, queue, random, onToldToEnd }: S
       return engine && follow(engine, hooks, folder, false)
     },
     killStrays: async () => {},
+    endUnknown: async () => 0,
     memoryBytes: async (identity) => {
       const engine = find(identity)
       return engine && machine.memory.takenBy(engine)?.ram

@@ -35,7 +35,7 @@ import { silentLogger as log } from ${at('../platform/log.ts')}
 import { openReplicas } from ${at('../worker/open-replicas.ts')}
 const life = new Lifetime(clock, () => {})
 const frontend = { locate: () => Promise.reject(new Error('there is no frontend')) }
-const { supervisor } = await openReplicas(${JSON.stringify(options)}, frontend, { clock, log, life, onChange() {} })
+const { supervisor } = await openReplicas(${JSON.stringify(options)}, frontend, { publicKey: 'a key', clock, log, life, onChange() {} })
 for (const spec of ${JSON.stringify(specs)}) supervisor.start(spec)
 process.stdout.write('started')
 setInterval(() => {}, 1000)

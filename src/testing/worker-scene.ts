@@ -89,6 +89,7 @@ export async function aWorker(options: SceneOptions = {}): Promise<WorkerScene> 
   let changes = 0
   const onChange = (): void => void (changes += 1)
   const replicas = await openReplicas(replicasOptions(folder, options), NO_FRONTEND, {
+    publicKey: 'a key',
     clock: systemClock,
     log: silentLogger,
     life,

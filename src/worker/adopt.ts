@@ -15,10 +15,21 @@ export interface Adopted {
  * a clean slate is asked for. Nothing that is not ours is touched: a process is ours only by its number and its start.
  */
 export async function adopt(deps: ReplicaDeps, { isClean }: { isClean: boolean }): Promise<Adopted[]> {
-  const found = await Promise.all(deps.journal.list().map((one) => adoptOne(one, deps, isClean)))
+  const listed = deps.journal.list()
+  await endUnknown(listed, deps)
+  const found = await Promise.all(listed.map((one) => adoptOne(one, deps, isClean)))
   const adopted = found.filter((one) => one !== undefined)
   // Of two with one key the newer one is meant; the older one was being replaced when the worker died.
   return adopted.toSorted((a, b) => a.entry.spec.generation - b.entry.spec.generation)
+}
+
+/** Without a mark of this worker, as in tests, there is nothing to look for. */
+async function endUnknown(listed: readonly { folder: string }[], deps: ReplicaDeps): Promise<void> {
+  const { processes = realProcesses, workerMark, clock, log } = deps
+  if (workerMark === undefined) return
+  const known = new Set(listed.map(({ folder }) => processes.readIdentity(folder)?.mark ?? ''))
+  const ended = await processes.endUnknown(workerMark, known, clock)
+  if (ended > 0) log.warn({ engines: ended }, 'ended engines of this worker that its journal does not know')
 }
 
 async function adoptOne(

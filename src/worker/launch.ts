@@ -13,6 +13,7 @@ import type { Journal, JournalEntry } from './journal.ts'
 import type { ReplicaLogs } from './logs/replica-logs.ts'
 import type { EnginePorts } from './ports.ts'
 import { unconfined, type Confinement } from './processes/confinement.ts'
+import { WORKER_VARIABLE } from './processes/engine-mark.ts'
 import type { EngineHooks, EngineProcess } from './processes/engine-process.ts'
 import { realProcesses, type Processes } from './processes/processes.ts'
 import { memoryComplaint } from './out-of-memory.ts'
@@ -33,6 +34,8 @@ export interface ReplicaDeps {
   onPhase?: ((modelName: string, phase: string, seconds: number) => void) | undefined
   /** What an engine is told in its environment besides what its profile says. */
   moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
+  /** What its engines carry in their environment, to be found by the next run of this worker. */
+  workerMark?: string | undefined
   /** The operating system's, unless somebody brings a machine of his own. */
   processes?: Processes
   /** What engines are started with less than the worker; without it they have all that it has. */
@@ -110,7 +113,11 @@ export async function launch(
     const engine = await processes.start(
       {
         argv: confinement.argv(line.argv),
-        env: engineEnvironment(process.env, { ...line.env, ...deps.moreEnvironment?.(spec) }),
+        env: engineEnvironment(process.env, {
+          ...line.env,
+          ...deps.moreEnvironment?.(spec),
+          ...(deps.workerMark === undefined ? {} : { [WORKER_VARIABLE]: deps.workerMark }),
+        }),
         cwd: scratch,
         folder: journal.folderOf(spec.id),
       },

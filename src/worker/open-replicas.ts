@@ -16,6 +16,7 @@ import { logsHandler, type LogsHandler } from './logs/logs-handler.ts'
 import { ReplicaLogs } from './logs/replica-logs.ts'
 import { Ports, type PortRange } from './ports.ts'
 import { openConfinement, type ConfinementOptions } from './processes/confinement.ts'
+import { workerMark } from './processes/engine-mark.ts'
 import { workOfEach } from './processes/group-work.ts'
 import { startWatchdog } from './processes/watchdog.ts'
 import { Pulls } from './pulls.ts'
@@ -59,6 +60,8 @@ export interface Replicas {
 }
 
 interface OpenDeps {
+  /** The node's key: engines of an earlier run are known by it. */
+  publicKey: string
   clock: Clock
   log: Logger
   life: Lifetime
@@ -74,7 +77,7 @@ interface OpenDeps {
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
-  { clock, log, life, onChange, onPhase, leavesEngines, fakeDevices, gpuVendor }: OpenDeps,
+  { publicKey, clock, log, life, onChange, onPhase, leavesEngines, fakeDevices, gpuVendor }: OpenDeps,
 ): Promise<Replicas> {
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
@@ -110,6 +113,7 @@ export async function openReplicas(
     clock,
     log,
     limits,
+    workerMark: workerMark(publicKey, journal.folder),
     confinement: openConfinement({ ...options.confine, root: dirname(folder) }),
     onChange,
     onPhase,

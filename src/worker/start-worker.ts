@@ -201,6 +201,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
       options.replicas,
       frontends.filesFor(() => nodeId),
       {
+        publicKey: identity.publicKey,
         clock,
         log,
         life,

@@ -1,9 +1,32 @@
 import { execFile, execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { hasProc } from './process-look.ts'
 
 /** Every process of an engine has it in its environment, with a value that no other engine has. */
 export const MARK_VARIABLE = 'FLOTILLA_ENGINE'
+
+/** Every process of an engine has it in its environment, too: which worker it belongs to, by `workerMark`. */
+export const WORKER_VARIABLE = 'FLOTILLA_ENGINE_OF'
+
+/** The same for every run of one worker, and of no other: one key in two folders is two workers. */
+export function workerMark(publicKey: string, folder: string): string {
+  return createHash('sha256')
+    .update(`${publicKey}\n${realpathSync(folder)}`)
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** The marks of all engines that are alive and belong to this worker. Only /proc tells; elsewhere there are none. */
+export async function marksOf(pids: readonly number[], worker: string): Promise<string[]> {
+  if (!hasProc || pids.length === 0) return []
+  const files = (await grepFiles(pids, [`${WORKER_VARIABLE}=${worker}`])).map((pid) => `/proc/${pid}/environ`)
+  if (files.length === 0) return []
+  const { stdout } = await promisify(execFile)('grep', ['-zhs', `^${MARK_VARIABLE}=`, ...files], LIMITS).catch(asFound)
+  const marks = stdout.split('\0').map((text) => text.slice(MARK_VARIABLE.length + 1))
+  return [...new Set(marks.filter((mark) => /^[0-9a-f]{32}$/.test(mark)))]
+}
 
 /**
  * Which of these processes carry the mark in the environment they were started with. A program that writes its title over
@@ -14,7 +37,11 @@ export const MARK_VARIABLE = 'FLOTILLA_ENGINE'
  */
 export async function findMarked(pids: readonly number[], mark: string): Promise<number[]> {
   if (!hasProc || pids.length === 0) return []
-  const { stdout } = await promisify(execFile)('grep', search(pids, [mark]), LIMITS).catch(asFound)
+  return grepFiles(pids, [`${MARK_VARIABLE}=${mark}`])
+}
+
+async function grepFiles(pids: readonly number[], texts: readonly string[]): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('grep', search(pids, texts), LIMITS).catch(asFound)
   return parse(stdout)
 }
 
@@ -22,7 +49,16 @@ export async function findMarked(pids: readonly number[], mark: string): Promise
 export function findMarkedNow(pids: readonly number[], marks: readonly string[]): number[] {
   if (!hasProc || pids.length === 0) return []
   try {
-    return parse(execFileSync('grep', search(pids, marks), { ...LIMITS, stdio: ['ignore', 'pipe', 'ignore'] }))
+    return parse(
+      execFileSync(
+        'grep',
+        search(
+          pids,
+          marks.map((mark) => `${MARK_VARIABLE}=${mark}`),
+        ),
+        { ...LIMITS, stdio: ['ignore', 'pipe', 'ignore'] },
+      ),
+    )
   } catch (error) {
     return parse(asFound(error).stdout)
   }
@@ -31,12 +67,8 @@ export function findMarkedNow(pids: readonly number[], marks: readonly string[])
 const LIMITS = { encoding: 'utf8', timeout: 2000, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
 
 /** File names only, no complaints about processes that have ended meanwhile, and no patterns. */
-function search(pids: readonly number[], marks: readonly string[]): string[] {
-  return [
-    '-lsF',
-    ...marks.flatMap((mark) => ['-e', `${MARK_VARIABLE}=${mark}`]),
-    ...pids.map((pid) => `/proc/${pid}/environ`),
-  ]
+function search(pids: readonly number[], texts: readonly string[]): string[] {
+  return ['-lsF', ...texts.flatMap((text) => ['-e', text]), ...pids.map((pid) => `/proc/${pid}/environ`)]
 }
 
 /** It also counts as a failure that one of the files could not be read, or that nothing was found. */

@@ -38,6 +38,23 @@ test('who stops it again with less patience is not kept waiting', async () => {
   expect(await engine.stop(patiently)).toMatchObject({ signal: 'SIGKILL' })
 })
 
+test('behind a shell that ends at once an engine has as long to end in its own way as without one', async () => {
+  const slow = `trap 'sleep 1; echo clean end; exit' TERM; echo up; while :; do sleep 0.05; done`
+  const { engine, folder, lines } = await startShell(`sh -c "$SLOW"; true`, { env: { SLOW: slow } })
+  await until(() => lines.includes('stdout: up'))
+  const exit = await engine.stop(patiently)
+  expect(exit.lastLines).toContain('clean end')
+  await expectNothingLeft(folder)
+})
+
+test('what the shell leaves behind is killed when the time is over', async () => {
+  const deaf = `trap '' TERM; echo up; while :; do sleep 0.05; done`
+  const { engine, folder, lines } = await startShell(`sh -c "$DEAF"; true`, { env: { DEAF: deaf } })
+  await until(() => lines.includes('stdout: up'))
+  await engine.stop(quickly)
+  expect(leftOver(folder)).toEqual([])
+})
+
 test('what an engine started ends with it, whether it was stopped or crashed', async () => {
   const family = `trap '' TERM; (trap '' TERM; sleep 600) & (sleep 600 & exec sleep 601) & echo up; exec sleep 602`
   const stopped = await startShell(family)

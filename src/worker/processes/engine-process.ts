@@ -1,5 +1,5 @@
 import { sleep, type Clock } from '../../platform/clock.ts'
-import { killRest, signalEngine } from './engine-signals.ts'
+import { killRest, signalEngine, untilGroupEnds } from './engine-signals.ts'
 import { removeIdentity } from './identity-file.ts'
 import { endWithUs } from './living-engines.ts'
 import type { LogReader, OnLine } from './log-reader.ts'
@@ -9,14 +9,15 @@ import type { ProcessIdentity } from './process-identity.ts'
 export interface EngineProcess {
   readonly identity: ProcessIdentity
   /**
-   * Resolves when the process has ended, however it ended, its last lines were read and what it left behind is gone; for
+   * Resolves when the process has ended (its group, when it was told to), its last lines were read and what it left behind is gone; for
    * the latter two it waits half a second at most. Never rejects.
    */
   readonly exited: Promise<Exit>
   /**
-   * Sends the signal to the whole group, SIGKILL after `killAfterMs`. Resolves when the process and all that it left
-   * behind are gone, and not before: something that hangs in a driver outlives even SIGKILL. May be called again, with
-   * less patience, and after the end.
+   * Sends the signal to the whole group, SIGKILL after `killAfterMs`: the first process is often a shell that ends at
+   * once, and what it started has the same time. Resolves when the process and all that it left behind are gone, and not
+   * before: something that hangs in a driver outlives even SIGKILL. May be called again, with less patience, and after
+   * the end.
    */
   stop(how: { signal: NodeJS.Signals; killAfterMs: number }): Promise<Exit>
   /** Lets it run on without us, for the next worker to adopt. From then on nothing is told of it: `exited` stays open. */
@@ -52,17 +53,28 @@ const KILL_AGAIN_MS = 250
  * What becomes of an engine, from when it runs:
  *
  *   running ──▶ ended: the rest of its group is killed, its last lines are read ──▶ exited ──▶ gone: nobody is left
+ *      │         ▲
+ *      ├─▶ stopped: the whole group may end in its own way, until the time to kill it has come
  *      └─▶ left: nothing is done or told any more
  */
 export function followEngine({ identity, folder, logs, ended, clock, onLeave }: Followed): EngineProcess {
-  const callOff = endWithUs(identity)
+  const forget = endWithUs(identity, folder)
+  /** The first process has ended. */
   const over = new AbortController()
+  const groupOver = new AbortController()
   const left = new AbortController()
-  const ending = ended.then((how) => (left.signal.aborted ? never<typeof how>() : how))
-  const gone = ending.then(async () => {
+  const killing = new AbortController()
+  let isStopping = false
+  const ending = ended.then(async (how) => {
+    if (left.signal.aborted) return never<typeof how>()
     over.abort()
+    if (isStopping) await untilGroupEnds(identity, clock, AbortSignal.any([killing.signal, left.signal]))
+    groupOver.abort()
+    return how
+  })
+  const gone = ending.then(async () => {
     await killRest(identity, clock, left.signal)
-    callOff()
+    forget('ended')
     removeIdentity(folder, identity)
   })
   const exited = ending.then(async (how): Promise<Exit> => {
@@ -73,14 +85,18 @@ export function followEngine({ identity, folder, logs, ended, clock, onLeave }: 
     identity,
     exited,
     async stop({ signal, killAfterMs }) {
+      isStopping = true
       if (!over.signal.aborted) signalEngine(identity, signal)
-      void killLater(identity, killAfterMs, clock, AbortSignal.any([over.signal, left.signal]))
+      void sleep(clock, killAfterMs, AbortSignal.any([groupOver.signal, left.signal])).then(() => {
+        killing.abort()
+        return killAgain(identity, clock, AbortSignal.any([over.signal, left.signal]))
+      })
       await gone
       return exited
     },
     leave() {
       left.abort()
-      callOff()
+      forget('left')
       logs.close()
       onLeave()
     },
@@ -88,8 +104,7 @@ export function followEngine({ identity, folder, logs, ended, clock, onLeave }: 
 }
 
 /** Again and again: once could be the moment in which the system could not be asked whose process it is. */
-async function killLater(identity: ProcessIdentity, afterMs: number, clock: Clock, over: AbortSignal): Promise<void> {
-  await sleep(clock, afterMs, over)
+async function killAgain(identity: ProcessIdentity, clock: Clock, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     signalEngine(identity, 'SIGKILL')
     await sleep(clock, KILL_AGAIN_MS, over)

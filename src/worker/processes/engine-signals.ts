@@ -25,6 +25,20 @@ export async function killRest(identity: ProcessIdentity, clock: Clock, signal: 
   }
 }
 
+/**
+ * Waits until an engine that was told to end, and whose first process has, has nobody left in its group and its session,
+ * or `enough` is aborted. A shell ends at once by the signal that the program it runs takes seconds to obey.
+ */
+export async function untilGroupEnds(identity: ProcessIdentity, clock: Clock, enough: AbortSignal): Promise<void> {
+  for (let waitMs = FIRST_LOOK_MS; !enough.aborted; waitMs = Math.min(MOST_LOOK_MS, waitMs * 2)) {
+    const group = groupOf(identity)
+    if (group === 'empty') return
+    const members = group === 'ours' ? await membersOf(identity, { byGroup: true, byMark: false }) : undefined
+    if (members ? members.length === 0 : !hasProc && !trySignal(-identity.pid, 0)) return
+    await sleep(clock, waitMs, enough)
+  }
+}
+
 const STRAY_ROUNDS = 20
 const STRAY_ROUND_MS = 100
 
@@ -63,7 +77,7 @@ export function killNow(identities: readonly ProcessIdentity[]): void {
 }
 
 /** False when there is nobody of that number. */
-function trySignal(target: number, signal: NodeJS.Signals): boolean {
+function trySignal(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(target, signal)
     return true

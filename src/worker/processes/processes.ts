@@ -10,6 +10,7 @@ import { readIdentity } from './identity-file.ts'
 import { kernelKills } from './kernel-kills.ts'
 import { listenerOf, type Listener } from './listener.ts'
 import type { ProcessIdentity } from './process-identity.ts'
+import { endUnknownEngines } from './unknown-engines.ts'
 import { startEngine, type EngineCommand } from './start-engine.ts'
 
 /** All that a replica asks of the operating system about its engine. The simulator has a machine of its own. */
@@ -20,6 +21,8 @@ export interface Processes {
   /** Undefined when it does not run any more. */
   adopt(identity: ProcessIdentity, folder: string, hooks: EngineHooks): EngineProcess | undefined
   killStrays(identity: ProcessIdentity, clock: Clock): Promise<unknown>
+  /** Ends the engines of this worker that are not among the known marks. Returns how many there were. */
+  endUnknown(worker: string, known: ReadonlySet<string>, clock: Clock): Promise<number>
   /** Undefined where that cannot be measured, or told. */
   memoryBytes(identity: ProcessIdentity): Promise<number | undefined>
   listener(port: number, identity: ProcessIdentity): Promise<Listener | undefined>
@@ -35,6 +38,7 @@ export const realProcesses: Processes = {
   readIdentity,
   adopt: adoptEngine,
   killStrays,
+  endUnknown: endUnknownEngines,
   memoryBytes: groupMemory,
   listener: listenerOf,
   kernelKills: () => kernelKills(),

@@ -6,14 +6,29 @@
 export const watchdogScript = String.raw`# The watchdog of a Flotilla worker: should the worker die, it ends the engines that nobody takes over.
 folder=$1 token=$2 grace=$3
 
-# The end of the input without that word is the worker's death, however sudden.
-while read -r word; do [ "$word" = done ] && exit 0; done
+# The marks of the engines that live. They are kept here, because the folder may be deleted.
+marks=' '
+forget() {
+  case $marks in *" $1 "*) marks=${'$'}{marks%% $1 *}' '${'$'}{marks#* $1 } ;; esac
+}
 
-# A worker that takes over writes a token of its own.
-must_be_mine() {
+# The end of the input without the word done is the worker's death, however sudden.
+while read -r word mark; do
+  case $word in
+    done) exit 0 ;;
+    engine) forget "$mark"; marks="$marks$mark " ;;
+    ended) forget "$mark" ;;
+  esac
+done
+
+# A worker that takes over writes a token of its own. A folder that is gone belongs to no other worker.
+is_taken() {
   owner=
   { read -r owner <"$folder/owner"; } 2>/dev/null
-  [ "$owner" = "$token" ] || exit 0
+  [ -n "$owner" ] && [ "$owner" != "$token" ]
+}
+must_be_mine() {
+  is_taken && exit 0
 }
 
 start_of() {
@@ -40,7 +55,7 @@ each_engine() {
 }
 
 ask_to_end() {
-  marks="$marks$mark "
+  forget "$mark"; marks="$marks$mark "
   [ "$(start_of "$pid")" = "$start" ] || return 0
   must_be_mine
   kill -TERM "-$pid" && seen="$seen$pid "
@@ -60,24 +75,55 @@ is_any_left() {
   return 1
 }
 
-# Those that left their group carry their engine's mark in their environment.
-kill_marked() {
+# Calls $1 with the pid of every process that carries one of the marks in $2 in its environment: those that left their
+# group, and all of an engine that no file names.
+each_marked() {
   for file in $(grep -ls FLOTILLA_ENGINE= /proc/[0-9]*/environ); do
     mark=$(tr '\0' '\n' 2>/dev/null <"$file" | sed -n 's/^FLOTILLA_ENGINE=//p')
     pid=${'$'}{file#/proc/} pid=${'$'}{pid%/environ}
     [ -n "$mark" ] || continue
-    case $marks in *" $mark "*) must_be_mine; kill -KILL "$pid" ;; esac
+    case $2 in *" $mark "*) "$1" "$pid" ;; esac
   done
 }
+end() { kill -TERM "$1" && found=1; }
+end_now() { kill -KILL "$1"; }
+count() { found=1; }
+kill_mine() { must_be_mine; kill -KILL "$1"; }
 
-while [ "$grace" -gt 0 ]; do
-  must_be_mine
+# Ends the engines that no identity in the folder names: no worker can ever take them over, whoever owns the folder now.
+end_unnamed() {
+  known=' ' unnamed=' '
+  for file in "$folder"/*/identity; do
+    mark=
+    { read -r _; read -r _; read -r _; read -r mark; } 2>/dev/null <"$file"
+    known="$known$mark "
+  done
+  for mark in $marks; do
+    case $known in *" $mark "*) ;; *) unnamed="$unnamed$mark " ;; esac
+  done
+  [ "$unnamed" = ' ' ] && return 0
+  found=
+  each_marked end "$unnamed"
+  tries=25
+  while [ "$tries" -gt 0 ] && [ -n "$found" ]; do
+    sleep 0.2 2>/dev/null || sleep 1
+    tries=$((tries - 1))
+    found=
+    each_marked count "$unnamed"
+  done
+  # Twice, for what was started while the first round was at it.
+  each_marked end_now "$unnamed"
+  each_marked end_now "$unnamed"
+}
+
+while [ "$grace" -gt 0 ] && ! is_taken; do
   sleep 1
   grace=$((grace - 1))
 done
+end_unnamed
 must_be_mine
 this_boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.bootsessionuuid)
-seen=' ' marks=' '
+seen=' '
 each_engine ask_to_end
 # 5 s; where sleep knows whole seconds only, 25.
 tries=25
@@ -88,6 +134,6 @@ done
 each_engine kill_group
 [ "$marks" = ' ' ] && exit 0
 # Twice, for what was started while the first round was at it.
-kill_marked
-kill_marked
+each_marked kill_mine "$marks"
+each_marked kill_mine "$marks"
 `

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
@@ -7,7 +7,7 @@ import { until } from '../../testing/until.ts'
 import { readIdentity, writeIdentity } from './identity-file.ts'
 import { identify, isRunning } from './process-identity.ts'
 import { lookAt, lookWithPs } from './process-look.ts'
-import { enginesFolder, expectNothingLeft, isAlive } from './testing/left-over.ts'
+import { enginesFolder, expectNothingLeft, isAlive, leftOver } from './testing/left-over.ts'
 import { TestWorker } from './testing/test-worker.ts'
 import { watchdogScript } from './watchdog-script.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -80,6 +80,44 @@ test('a worker that ends in order takes its watchdog along', async () => {
   await worker.ended()
   expect(isAlive(pid)).toBe(false)
   await expectNothingLeft(folder)
+})
+
+test('engines end with their worker also when the folder that names them was deleted before', async () => {
+  const folder = enginesFolder()
+  const worker = await watched(folder, 0)
+  await start(worker, folder, 'one', family)
+  const identity = readIdentity(join(folder, 'one'))!
+  rmSync(folder, { recursive: true })
+  await worker.kill()
+  await expectNothingLeft(folder)
+  expect(isRunning(identity)).toBe(false)
+})
+
+test('a new worker on a new folder at the old place cannot take the engines over, so they end', async () => {
+  const folder = enginesFolder()
+  const first = await watched(folder, 600_000)
+  await start(first, folder, 'one', 'echo up; exec sleep 600')
+  const lost = readIdentity(join(folder, 'one'))!
+  rmSync(folder, { recursive: true })
+  await first.kill()
+  const second = await watched(folder, 600_000)
+  await start(second, folder, 'two', 'echo up; exec sleep 600')
+  await until(() => !isRunning(lost))
+  expect(isRunning(readIdentity(join(folder, 'two'))!)).toBe(true)
+})
+
+test('a watchdog that was started again knows the engines that were there before', async () => {
+  const folder = enginesFolder()
+  const worker = await watched(folder, 0)
+  await start(worker, folder, 'one', 'echo up; exec sleep 600')
+  const { pid } = await worker.heard('watching')
+  process.kill(pid, 'SIGKILL')
+  await until(() => leftOver(folder).some((one) => one !== pid && isWatchdog(one)))
+  const identity = readIdentity(join(folder, 'one'))!
+  rmSync(folder, { recursive: true })
+  await worker.kill()
+  await expectNothingLeft(folder)
+  expect(isRunning(identity)).toBe(false)
 })
 
 test('a watchdog that dies is replaced', async () => {
@@ -182,4 +220,8 @@ async function watched(folder: string, graceMs: number): Promise<TestWorker> {
 async function start(worker: TestWorker, folder: string, name: string, script: string): Promise<void> {
   worker.tell({ do: 'start', folder, name, argv: ['sh', '-c', script], env: { TEST_FOLDER: folder } })
   await until(() => worker.lines(name).length > 0)
+}
+
+function isWatchdog(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('watchdog of a Flotilla worker')
 }

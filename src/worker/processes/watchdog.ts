@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep, type Clock } from '../../platform/clock.ts'
 import { writeWhole } from '../../platform/write-whole.ts'
+import { watchLiving } from './living-engines.ts'
 import { watchdogScript } from './watchdog-script.ts'
 
 export interface Watchdog {
@@ -30,14 +31,22 @@ const DONE_WITHIN_MS = 2000
  * A small process in a session of its own, which outlives this one by as much as it takes to end engines that nobody
  * adopts. Starting it takes the folder's engines over from an earlier worker, whose watchdog then lets go: to be called
  * before any of them is adopted. Should it die, it is started again.
+ *
+ * It is told the mark of every engine, and keeps them in memory: a folder that was deleted names no engine any more.
  */
 export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watchdog {
   const token = randomUUID()
   const isDone = new AbortController()
   let child: ChildProcess
+  let forgetLiving = (): void => {}
+  const home = resolve(folder)
   own(folder, token)
   const start = (): void => {
-    child = spawnWatchdog(resolve(folder), token, Math.ceil(graceMs / 1000))
+    child = spawnWatchdog(home, token, Math.ceil(graceMs / 1000))
+    forgetLiving()
+    forgetLiving = watchLiving((what, { mark }, of) => {
+      if (resolve(of) === home) child.stdin?.write(`${what} ${mark}\n`)
+    })
     const again = async (): Promise<void> => {
       await sleep(clock, START_AGAIN_MS, isDone.signal)
       if (!isDone.signal.aborted) start()
@@ -53,6 +62,7 @@ export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watc
     },
     async done() {
       isDone.abort()
+      forgetLiving()
       await endInOrder(child, clock)
     },
   }

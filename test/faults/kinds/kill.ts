@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { atGateway, begunOn, type Fault } from '../fault.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import type { Member } from '../harness/member.ts'
@@ -47,6 +48,17 @@ export const kills: Fault[] = [
       const killed = await killFor(worker)
       for (const pid of engines) process.kill(-pid, 'SIGKILL')
       return { ...killed, ...begunOn(worker.name), keepsReplicas: false }
+    },
+  },
+  {
+    name: "a worker's journal is deleted, kill -9",
+    group: 'worker',
+    holdMs: 1000,
+    async strike({ workers }) {
+      const worker = workers[1]!
+      rmSync(join(worker.data, 'worker', 'replicas'), { recursive: true })
+      // Its engines can no longer be taken over: the watchdog and the next run of the worker end them.
+      return { ...(await killFor(worker)), ...begunOn(worker.name), keepsReplicas: false }
     },
   },
   {
