@@ -49,7 +49,7 @@ require('node:http').createServer((request, response) => {
   })
 }).listen(Number(process.argv[2]), '127.0.0.1')`
 
-test('tools, fields and headers that nobody here knows reach the engine, and its own come back', async () => {
+test('tools and fields that Flotilla does not know reach the engine, and its own come back; of the headers those on the list do', async () => {
   const { up, client, key } = await aClient()
   const program = join(tempFolder(), 'echo.cjs')
   writeFileSync(program, ECHO)
@@ -61,7 +61,7 @@ test('tools, fields and headers that nobody here knows reach the engine, and its
   const ask = () =>
     client.chat.completions.create(
       { model: 'echo', messages, tools, tool_choice: 'auto', ...unknown },
-      { headers: { 'x-of-my-own': 'kept' } },
+      { headers: { 'openai-project': 'mine', 'x-of-my-own': 'secret', cookie: 'flotilla_session=fls_secret' } },
     )
   const answer = await retried(ask)
   expect(answer).toMatchObject({ of_its_own: { kept: true }, choices: [{ finish_reason: 'tool_calls' }] })
@@ -71,8 +71,12 @@ test('tools, fields and headers that nobody here knows reach the engine, and its
     headers: Record<string, string>
   }
   expect(JSON.parse(arrived.body)).toEqual({ model: 'echo', messages, tools, tool_choice: 'auto', ...unknown })
-  expect(arrived.headers).toMatchObject({ 'x-of-my-own': 'kept', 'user-agent': expect.stringContaining('OpenAI/JS') })
+  expect(arrived.headers).toMatchObject({
+    'openai-project': 'mine',
+    'user-agent': expect.stringContaining('OpenAI/JS'),
+  })
   expect(JSON.stringify(arrived.headers)).not.toContain(key)
+  expect(JSON.stringify(arrived.headers)).not.toContain('secret')
 })
 
 test('an abort in the middle of a stream reaches the engine', async () => {

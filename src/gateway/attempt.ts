@@ -1,12 +1,13 @@
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
+import { notForClients, notForEngines, type HeaderNames } from '../platform/passed-headers.ts'
 import type { Forwarded, Forwarder, Sent, Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
 import type { Contact } from './liveness.ts'
 import { isUnsent } from './not-served.ts'
-import { FOR_US, replicaAt } from './replica-at.ts'
+import { replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'
 import type { Exchange, ServeDeps } from './serve.ts'
 import type { Awaited } from './silence.ts'
@@ -167,21 +168,16 @@ export function isRefusal({ headers, statusCode }: AnswerFacts): boolean {
 }
 
 const NONE = instead({})
-/** Headers of a client that we say ourselves. */
-export const REPLACED: ReadonlySet<string> = new Set([...FOR_US, 'x-request-id', 'expect'])
-const REPLACED_LATER: ReadonlySet<string> = new Set([...REPLACED, 'accept-encoding'])
+/** Headers of a client that go no further, and the one that the gateway writes itself. */
+export const REPLACED: HeaderNames = notForEngines(['x-request-id'])
+const REPLACED_LATER: HeaderNames = notForEngines(['x-request-id', 'accept-encoding'])
 const PLAIN = 'accept-encoding: identity\r\n'
-/** Nobody else's word passes for ours. */
-export const ANSWER_REPLACED: ReadonlySet<string> = new Set([
-  'x-request-id',
-  'x-flotilla-node',
-  'x-flotilla-replica',
-  REFUSAL_HEADER,
-])
+/** Headers of an engine's answer that do not reach the client, and the id that the gateway writes itself. */
+export const ANSWER_REPLACED: HeaderNames = notForClients(['x-request-id'])
 
 /** With our place in the trace instead of the client's. */
 function traced({ names, lines }: Instead, line: string): Instead {
-  return new Instead(new Set([...names, 'traceparent']), lines + line)
+  return new Instead({ has: (name) => name === 'traceparent' || names.has(name) }, lines + line)
 }
 
 export function nodeLines({ nodeName, replicaId }: LiveRoute): string {

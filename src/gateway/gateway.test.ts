@@ -16,14 +16,14 @@ describe('a request', () => {
     const { ask } = await aGateway([
       async (request, response) => {
         const body = (await readBody(request, 1000)).toString()
-        const { authorization: key, 'x-api-key': apiKey, 'x-extra': extra, [MODEL_HEADER]: model } = request.headers
+        const { authorization: key, 'x-api-key': apiKey, 'openai-beta': extra, [MODEL_HEADER]: model } = request.headers
         seen = { body, path: request.url, key, apiKey, extra, model }
         response.end('{}')
       },
     ])
     const body = '{ "model":"m",  "unknown_field": [1,2], "seed": 12345678901234567890 }'
     const theirs = { authorization: 'Bearer client', 'x-api-key': 'client', [MODEL_HEADER]: 'none of yours' }
-    await ask(body, { headers: { ...theirs, 'x-extra': '1' } })
+    await ask(body, { headers: { ...theirs, 'openai-beta': '1' } })
     const path = '/replicas/r0/7/v1/chat/completions'
     expect(seen).toEqual({ body, path, key: 'Bearer key0', apiKey: undefined, extra: '1', model: 'm' })
   })

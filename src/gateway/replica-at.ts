@@ -8,15 +8,12 @@ import type { LiveRoute } from './routing-table.ts'
 export interface ReplicaAt extends PooledAddress {
   /** What the path of every request to it begins with. */
   path: string
-  /** What its node's data port asks of us, in the place of all that is in `FOR_US`; and the same as lines of a head. */
+  /** What its node's data port asks of a gateway; and the same as lines of a head. */
   headers: Record<string, string>
   lines: string
   /** How its node is known, when that is spoken to in TLS. */
   tls: UpstreamTls | undefined
 }
-
-/** Headers of a client that go no further. Its key is for us: the node's data port has its own. */
-export const FOR_US: ReadonlySet<string> = new Set(['host', 'authorization', 'x-api-key', MODEL_HEADER])
 
 /** A route never changes: what is new in the table is a new one. */
 const known = new WeakMap<LiveRoute, ReplicaAt>()

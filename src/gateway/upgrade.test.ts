@@ -91,6 +91,27 @@ describe('a WebSocket', () => {
     expect(nodes[0]!.engine.sockets.size).toBe(0)
   })
 
+  test('tells the engine no cookie and no key, and its client neither cookie nor CORS header of the engine', async () => {
+    const { open, nodes } = await aGateway()
+    const protocols = 'realtime, openai-insecure-api-key.secret, openai-beta.realtime-v1'
+    const keys = { cookie: 'flotilla_session=secret', authorization: 'Bearer secret', 'x-api-key': 'secret' }
+    const headers = { ...keys, origin: 'http://127.0.0.1', 'sec-websocket-protocol': protocols, 'openai-beta': 'b' }
+    const client = await open('/v1/realtime?model=m', headers)
+    const answer = await client.reads('\r\n\r\n')
+    expect(answer).toMatch(/^X-Engine: yes\r$/m)
+    expect(answer).not.toMatch(/^(set-cookie|access-control)/im)
+    const [request] = nodes[0]!.engine.requests
+    expect(request!.headers).toEqual({
+      host: expect.stringContaining('127.0.0.1'),
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-protocol': 'realtime, openai-beta.realtime-v1',
+      'openai-beta': 'b',
+    })
+  })
+
   test('counts, so the next one goes to the other replica; all is given back at the end', async () => {
     const { open, nodes, inFlight, waitingRoom } = await aGateway({ nodes: ['up', 'up'] })
     const clients = await Promise.all([1, 2, 3, 4].map(() => open()))

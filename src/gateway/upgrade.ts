@@ -6,7 +6,8 @@ import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Forwarded } from '../platform/proxy.ts'
 import { whenGone } from '../platform/socket-gone.ts'
-import { Instead, instead } from '../platform/pass-on.ts'
+import { Instead } from '../platform/pass-on.ts'
+import { notForClients, notForSocketEngines } from '../platform/passed-headers.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import type { ClientTls } from '../platform/tls/client-tls.ts'
 import type { Caller } from './guard.ts'
@@ -14,7 +15,7 @@ import type { Liveness } from './liveness.ts'
 import { NotServedError } from './not-served.ts'
 import { modelInQuery, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
-import { FOR_US, replicaAt } from './replica-at.ts'
+import { replicaAt } from './replica-at.ts'
 import { routeKey, type LiveRoute } from './routing-table.ts'
 import { serveWhenReady, type Done, type ReadyDeps } from './serve-when-ready.ts'
 
@@ -132,11 +133,21 @@ function connectToRoute(
     port: at.port,
     tls: at.tls,
     path: `${at.path}${request.url ?? ''}`,
-    headers: new Instead(FOR_US, at.lines),
+    headers: new Instead(HEADERS, at.lines + protocolLine(request)),
     answerHeaders: ANSWER_HEADERS,
     isRefusal: (answer) => answer.headers[REFUSAL_HEADER] !== undefined,
     onHeard,
   })
 }
 
-const ANSWER_HEADERS = instead({ [REFUSAL_HEADER]: undefined })
+/** OpenAI's browser clients offer their key as a protocol, since a browser lets them set no header: it stays here. */
+function protocolLine({ headers }: IncomingMessage): string {
+  const offered = headers[PROTOCOL]?.split(',').map((name) => name.trim()) ?? []
+  const passed = offered.filter((name) => !name.toLowerCase().startsWith(KEY_AS_PROTOCOL))
+  return passed.length === 0 ? '' : `${PROTOCOL}: ${passed.join(', ')}\r\n`
+}
+
+const PROTOCOL = 'sec-websocket-protocol'
+const KEY_AS_PROTOCOL = 'openai-insecure-api-key.'
+const HEADERS = notForSocketEngines([PROTOCOL])
+const ANSWER_HEADERS = new Instead(notForClients(), '')

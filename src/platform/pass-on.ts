@@ -1,3 +1,4 @@
+import type { HeaderNames } from './passed-headers.ts'
 import { lowerCase } from './wire/field-names.ts'
 
 /** Headers that belong to one connection, not to the request. */
@@ -14,11 +15,11 @@ const LENGTH = 'content-length'
 
 /** What takes the place of headers. The names are those that it replaces or takes away, in lower case. */
 export class Instead {
-  readonly names: ReadonlySet<string>
+  readonly names: HeaderNames
   /** As lines of a head. Nobody but us says what is in them. */
   readonly lines: string
 
-  constructor(names: ReadonlySet<string>, lines: string) {
+  constructor(names: HeaderNames, lines: string) {
     this.names = names
     this.lines = lines
   }

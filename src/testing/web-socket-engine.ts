@@ -16,7 +16,7 @@ export async function webSocketEngine() {
     socket.once('close', () => sockets.delete(socket))
     socket.once('end', () => socket.end())
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Engine: yes\r\nSec-WebSocket-Accept: ${acceptOf(request)}\r\n\r\n`,
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Engine: yes\r\nSet-Cookie: flotilla_session=fls_mine\r\nAccess-Control-Allow-Origin: *\r\nSec-WebSocket-Accept: ${acceptOf(request)}\r\n\r\n`,
     )
     let left = head
     const onBytes = (bytes: Buffer): void => {

@@ -11,6 +11,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { answerOnSocket } from '../platform/socket-answer.ts'
+import { notForSocketEngines } from '../platform/passed-headers.ts'
 import { forwardUpgrade } from '../platform/upgrade-proxy.ts'
 import { callEngine, engineAt, noAnswer } from './data-port/engine-call.ts'
 import { EngineTrace } from './data-port/engine-trace.ts'
@@ -110,7 +111,7 @@ export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'r
       const { replica, path } = findTarget(request, replicas)
       const done = replica.beginRequest()
       try {
-        const target = engineAt(replica.port!, renamed(path, replica.requestModel))
+        const target = engineAt(replica.port!, renamed(path, replica.requestModel), undefined, SOCKET_HEADERS)
         const result = await forwardUpgrade(request, socket, head, target)
         if (result.outcome === 'unreachable') throw noAnswer(replica, result.error)
       } finally {
@@ -122,6 +123,8 @@ export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'r
     }
   }
 }
+
+const SOCKET_HEADERS = notForSocketEngines()
 
 /** Who may have many connections on one: each request on them is asked for the key again. */
 export function dataPortCables({ dataKey }: Pick<DataPortOptions, 'dataKey'>): (request: HttpRequest) => void {

@@ -1,9 +1,9 @@
-import { MODEL_HEADER } from '../../api/data-port.ts'
 import { ConnectionPool } from '../../platform/connection-pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
 import { Instead } from '../../platform/pass-on.ts'
+import { notForEngines, type HeaderNames } from '../../platform/passed-headers.ts'
 import { forward, type AnswerObserver, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
 import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
 import type { AnswerMeter } from './answer-meter.ts'
@@ -121,8 +121,8 @@ export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
   return new AppError('bad_gateway', `The engine of ${key} did not answer: ${cause.message}.`, { cause })
 }
 
-export function engineAt(port: number, path: string, pool?: ConnectionPool): Upstream {
-  return { host: '127.0.0.1', port, path, pool, headers: new Instead(FOR_US, `host: 127.0.0.1:${port}\r\n`) }
+export function engineAt(port: number, path: string, pool?: ConnectionPool, names: HeaderNames = FOR_US): Upstream {
+  return { host: '127.0.0.1', port, path, pool, headers: new Instead(names, `host: 127.0.0.1:${port}\r\n`) }
 }
 
 /** Engines keep connections for 5 s and more. */
@@ -137,10 +137,10 @@ export function enginePool(): ConnectionPool {
   return new ConnectionPool({ idleMs: KEPT_MS, keepsAfterChunks: false })
 }
 
-/** The data key is for us, and so is the model's name; whoever waits for a "100 Continue" has had ours. */
-export const FOR_US: ReadonlySet<string> = new Set(['host', 'authorization', MODEL_HEADER, 'expect'])
+/** Headers of a gateway's request that an engine is not sent. */
+const FOR_US: HeaderNames = notForEngines()
 /** With our place in the trace instead of the gateway's. */
-const FOR_US_TRACED = new Set([...FOR_US, 'traceparent'])
+const FOR_US_TRACED = notForEngines(['traceparent'])
 
 function both(meter: AnswerMeter | undefined, trace: EngineTrace): AnswerObserver {
   return {

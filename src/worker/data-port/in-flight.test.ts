@@ -8,7 +8,7 @@ import { aDataPort, askRaw, gatewayHeaders } from '../../testing/data-port.ts'
 
 const WHOLE = 'a whole answer'
 
-/** What an engine does, told in a header of the request. */
+/** What an engine does, told in the query of the request. */
 const engines = {
   'answers whole': (response: ServerResponse) => void response.end(WHOLE),
   'streams whole': (response: ServerResponse) => {
@@ -49,10 +49,11 @@ const scene: fc.Arbitrary<Scene> = fc.record({
 test('whoever breaks off when, each request counts once and ends once, and only whole answers look whole', async () => {
   let engineOpen = 0
   const engine: Handler = (request, response) => {
-    const behave = engines[request.headers['x-engine'] as Engine]
+    const asked = new URL(request.url!, 'http://engine').searchParams
+    const behave = engines[asked.get('engine') as Engine]
     engineOpen += 1
     response.once('close', () => (engineOpen -= 1))
-    if (request.headers['x-reads'] === 'true') request.once('end', () => behave(response))
+    if (asked.get('reads') === 'true') request.once('end', () => behave(response))
     else behave(response)
     // Later, but it must read: a server that does not read does not see that its client has gone.
     setImmediate(() => request.resume())
@@ -80,13 +81,13 @@ test('whoever breaks off when, each request counts once and ends once, and only 
 })
 
 async function play(url: string, { engine, reads, bodyBytes, clientLeaves }: Scene) {
-  const behaviour = { 'x-engine': engine, 'x-reads': String(reads) }
+  const behaviour = new URLSearchParams({ engine, reads: String(reads) })
   // As gateways do: on one who wants it closed, a connection closes with the answer, sent whole or not.
-  const headers = { ...gatewayHeaders, ...behaviour, 'content-length': bodyBytes, connection: 'keep-alive' }
+  const headers = { ...gatewayHeaders, 'content-length': bodyBytes, connection: 'keep-alive' }
   // Nobody waits for ever: who would stay with an engine that hangs leaves when all is sent.
   const leaves = clientLeaves === 'never' && engine.startsWith('hangs') ? 'after sending' : clientLeaves
   const options = { method: 'POST', headers }
-  const asked = askRaw(`${url}${replicaPath('r', 7)}/v1/x`, options, (outgoing) => {
+  const asked = askRaw(`${url}${replicaPath('r', 7)}/v1/x?${behaviour}`, options, (outgoing) => {
     const leave = (): void => void outgoing.destroy()
     if (leaves === 'while connecting') setImmediate(leave)
     if (leaves === 'at the head of the answer') {

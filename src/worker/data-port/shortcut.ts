@@ -2,6 +2,7 @@ import type { AnswerHead } from '../../platform/answer-parser.ts'
 import type { ConnectionPool } from '../../platform/connection-pool.ts'
 import type { HttpRequest } from '../../platform/exchange.ts'
 import { Instead, linesPassedOn } from '../../platform/pass-on.ts'
+import { notForEngines } from '../../platform/passed-headers.ts'
 import { passedHead, type OurWords } from '../../platform/passed-head.ts'
 import { ShortPassage } from '../../platform/short-passage.ts'
 import type { UpstreamConnection } from '../../platform/upstream-connection.ts'
@@ -11,7 +12,7 @@ import type { WireResponse } from '../../platform/wire/wire-response.ts'
 import type { JoinedHead } from '../../platform/wire/joined-head.ts'
 import type { WorkerCounts } from '../worker-metrics.ts'
 import type { AnswerMeter } from './answer-meter.ts'
-import { FOR_US, goOnCalling } from './engine-call.ts'
+import { goOnCalling } from './engine-call.ts'
 import { checkKey, modelNameIn, parseTarget, type Replicas, type ServedReplica } from './target.ts'
 
 export interface EngineShortcutDeps {
@@ -64,7 +65,7 @@ function know(request: HttpRequest, dataKey: string | undefined): Known | undefi
   }
 }
 
-const WITHOUT_OURS = new Instead(new Set([...FOR_US, 'x-request-id']), '')
+const WITHOUT_OURS = new Instead(notForEngines(['x-request-id']), '')
 
 function isMeant({ generation, modelName }: Known, { spec, state, port, requestModel }: ServedReplica): boolean {
   if (spec.generation !== generation || state !== 'ready' || port === undefined) return false

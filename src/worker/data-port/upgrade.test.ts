@@ -12,7 +12,7 @@ describe('a WebSocket', () => {
     const engine = await webSocketEngine()
     const { url, replica } = await aDataPort(engine.port)
     const client = await rawClient(url)
-    client.send(handshake(path, { ...gatewayHeaders, 'x-extra': '1' }))
+    client.send(handshake(path, { ...gatewayHeaders, 'openai-beta': '1', cookie: 'a=b' }))
     const answer = await client.reads('\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/)
     expect(answer).toMatch(/X-Engine: yes\r\n/)
@@ -21,7 +21,8 @@ describe('a WebSocket', () => {
     await client.reads('hello')
     expect(replica.inFlight).toBe(1)
     const [request] = engine.requests
-    expect(request).toMatchObject({ url: '/v1/realtime?model=m&a=1', headers: { 'x-extra': '1' } })
+    expect(request).toMatchObject({ url: '/v1/realtime?model=m&a=1', headers: { 'openai-beta': '1' } })
+    expect(request!.headers.cookie).toBeUndefined()
     expect(request!.headers.authorization).toBeUndefined()
     client.socket.destroy()
     await until(() => replica.inFlight === 0 && engine.sockets.size === 0)
