@@ -30,7 +30,10 @@ const readiness = z.union(
 
 export const archive = z.strictObject({
   url: z.string().min(1).max(2000),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
+  sha256: z
+    .string()
+    .max(64)
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
 })
 
 /** What an engine takes of a node, whatever the model; control places replicas by it. */

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { label } from './bounds.ts'
 
 export const device = z.object({
   index: z.int().nonnegative(),
-  uuid: z.string(),
-  name: z.string(),
+  uuid: label,
+  name: label,
   total_vram: z.int().nonnegative(),
   /** Null when it could not be read: the last known value stands. */
   available_vram: z.int().nonnegative().nullable(),

@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { label, prose } from './bounds.ts'
 
 /** How far a model is on its way to a ready replica. */
 export const loading = z.object({
-  model: z.string(),
+  model: label,
   state: z.enum(['waiting', 'reserved', 'installing', 'staging', 'loading']),
   /** Where it is loaded; null while no node has been chosen. */
-  node: z.string().nullable(),
+  node: label.nullable(),
   /** In percent, of the bytes; 0 while nobody knows. */
   progress: z.int().min(0).max(100),
   bytes_sent: z.int().nonnegative(),
@@ -25,7 +26,7 @@ export const loadStatus = z.object({
   state: z.enum(['ready', 'loading', 'waiting', 'refused', 'failed', 'stopped', 'unknown']),
   loading: loading.nullable(),
   /** For a person: what is wrong or waited for, and what would help. */
-  reason: z.string().nullable(),
+  reason: prose.nullable(),
   /** When it is tried again by itself, in milliseconds since 1970; null when nothing is planned. */
   next_attempt_at: z.int().nullable(),
 })

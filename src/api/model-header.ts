@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { label } from './bounds.ts'
 
 const bytes = z.int().nonnegative()
 const perLayer = z.array(z.int().nonnegative()).max(10_000)
@@ -6,8 +7,8 @@ const perLayer = z.array(z.int().nonnegative()).max(10_000)
 /** What the header of a model's file says, as far as memory goes. `core/types.ts` describes each field. */
 export const modelHeader = z.object({
   format: z.enum(['gguf', 'safetensors']),
-  architecture: z.string(),
-  quantisation: z.string().nullable(),
+  architecture: label,
+  quantisation: label.nullable(),
   weights_bytes: bytes,
   host_bytes: bytes,
   projector_bytes: bytes,

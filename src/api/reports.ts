@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { label, longLabel, prose } from './bounds.ts'
 import { engineMemory, engineUses } from './engine-profile.ts'
 
 /** What a worker tells of its work, the same in its heartbeats and in the admin API. */
 
 /** How far a replica or an engine has come with its files. Totals are null while nobody knows them. */
 export const progress = z.object({
-  file: z.string().nullable(),
+  file: longLabel.nullable(),
   done_bytes: z.int().nonnegative(),
   total_bytes: z.int().nonnegative().nullable(),
   bytes_per_s: z.int().nonnegative().nullable(),
@@ -16,23 +17,26 @@ export const progress = z.object({
 
 /** Peaks since its start, in bytes. `devices` is null when VRAM cannot be told apart by process. */
 export const measuredMemory = z.object({
-  devices: z.array(z.object({ index: z.int().nonnegative(), bytes: z.int().nonnegative() })).nullable(),
+  devices: z
+    .array(z.object({ index: z.int().nonnegative(), bytes: z.int().nonnegative() }))
+    .max(64)
+    .nullable(),
   ram: z.int().nonnegative(),
 })
 
 /** How an engine ended. Both null: it could not be started, or an earlier run of the worker had started it. */
 export const engineExit = z.object({
   code: z.int().nullable(),
-  signal: z.string().nullable(),
-  last_lines: z.array(z.string()).max(20),
+  signal: label.nullable(),
+  last_lines: z.array(prose).max(20),
 })
 
 /** How far a node is with fetching the files of a model. */
 export const pullReport = z.object({
-  id: z.string(),
+  id: label,
   state: z.enum(['running', 'done', 'failed']),
   progress: progress.nullable(),
-  error: z.string().nullable(),
+  error: prose.nullable(),
   /** Of all its files, once they are there. */
   bytes: z.int().nonnegative().nullable(),
 })
@@ -40,27 +44,27 @@ export type PullReport = z.infer<typeof pullReport>
 
 /** An engine on a node: whether it can run there, and the last thing that was done to it. */
 export const reportedEngine = z.object({
-  name: z.string(),
+  name: label,
   /** Where its profile comes from. */
   source: z.enum(['built-in', 'user']),
   /** `installable`: not here yet, but its profile says how to get it, so a replica may be placed. */
   state: z.enum(['available', 'installable', 'missing', 'installing', 'broken']),
   /** Why it cannot run: names the program that is missing, or the mistake in the profile. */
-  reason: z.string().nullable(),
+  reason: prose.nullable(),
   /** Of an engine that was installed by Flotilla: the sha256 of its archive, or when its command was run. */
-  version: z.string().nullable(),
+  version: label.nullable(),
   /** Paths it answers. */
-  serves: z.array(z.string()),
+  serves: z.array(longLabel).max(1000),
   memory: engineMemory.default('on_load'),
   uses: engineUses.prefault({}),
   operation: z
     .object({
-      id: z.string(),
+      id: label,
       kind: z.enum(['install', 'upgrade', 'delete']),
       state: z.enum(['running', 'done', 'failed']),
-      error: z.string().nullable(),
+      error: prose.nullable(),
       /** Keys of the replicas that were stopped for it. */
-      stopped: z.array(z.string()),
+      stopped: z.array(label).max(10_000),
       progress: progress.nullable(),
     })
     .nullable(),

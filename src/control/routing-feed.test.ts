@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RoutedKeyMessage } from '../api/bus/messages.ts'
+import type { RoutedKeyMessage, RoutingPartMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import type { Node, Replica, Rule } from '../core/types.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import type { StoredNode } from '../store/nodes.ts'
@@ -227,20 +227,60 @@ describe('which nodes were heard', () => {
 
 test('a table too large for one message comes in parts, and a delta too large makes gateways ask for it', () => {
   const feed = new RoutingFeed('secret')
-  const ids = Array.from({ length: 4500 }, (_, i) => `replica-${i}`)
+  const ids = Array.from({ length: 6000 }, (_, i) => `replica-${i}`)
   const table = new LiveTable()
   const delta = feed.update(withReplicas(...ids), [])
   expect(delta.set).toEqual([])
   expect(table.apply(delta, 0)).toBe(false)
-  const parts = [0, 1, 2].map((part) => feed.snapshot(part))
-  for (const part of parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThan(1024 * 1024)
-  expect(parts.map((part) => [part.parts, part.routes.length])).toEqual([
-    [3, 2000],
-    [3, 2000],
-    [3, 500],
-  ])
-  table.replace({ ...parts[0]!, routes: parts.flatMap(({ routes }) => routes) })
-  expect(table.routesOf('m')).toHaveLength(4500)
+  const parts = partsOf(feed)
+  expect(parts.length).toBeGreaterThan(1)
+  table.replace(joined(parts))
+  expect(table.routesOf('m')).toHaveLength(6000)
   expect(table.apply(feed.update(withReplicas(...ids, 'one-more'), []), 0)).toBe(true)
-  expect(table.routesOf('m')).toHaveLength(4501)
+  expect(table.routesOf('m')).toHaveLength(6001)
 })
+
+describe('models and keys that one message cannot hold', () => {
+  const named = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i}-`.padEnd(200, 'm'))
+  const keysOf = (count: number): RoutedKeyMessage[] =>
+    Array.from({ length: count }, (_, i) => aKey(`${i}`.padEnd(36, 'k')))
+
+  test('come in parts, and changes of them make gateways ask for the table', () => {
+    const feed = new RoutingFeed('secret')
+    const table = new LiveTable()
+    const world = aStoredWorld({ modelNames: named(10_000), replicas: [{ id: 'a', modelName: named(1)[0]! }] })
+    expect(table.apply(feed.update(world, keysOf(10_000)), 0)).toBe(false)
+    table.replace(joined(partsOf(feed)))
+    expect(table.models()).toHaveLength(10_000)
+    expect(table.keyByHash(keysOf(10_000).at(-1)!.key_hash)).toBeDefined()
+    expect(table.routesOf(named(1)[0]!)).toHaveLength(1)
+    const fewer = feed.update({ ...world, models: world.models.slice(1) }, keysOf(10_000))
+    expect(fewer.models).toBeUndefined()
+    expect(table.apply(fewer, 0)).toBe(false)
+  })
+
+  test('a gateway of the release before finds in the first part what that release could tell it', () => {
+    const feed = new RoutingFeed('secret')
+    feed.update(aStoredWorld({ modelNames: named(2000) }), keysOf(1300))
+    const [first] = partsOf(feed)
+    expect(first!.models).toHaveLength(2000)
+    expect(first!.keys).toHaveLength(1300)
+  })
+})
+
+/** All there are, each of which fits into a message on the bus. */
+function partsOf(feed: RoutingFeed): RoutingPartMessage[] {
+  const parts = Array.from({ length: feed.snapshot(0).parts }, (_, part) => feed.snapshot(part))
+  for (const part of parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThan(1024 * 1024 - 4096)
+  return parts
+}
+
+function joined(parts: readonly RoutingPartMessage[]): RoutingSnapshotMessage {
+  const { feed, version } = parts[0]!
+  const [models, routes, keys] = [
+    parts.flatMap((one) => one.models),
+    parts.flatMap((one) => one.routes),
+    parts.flatMap((one) => one.keys),
+  ]
+  return { feed, version, models, routes, keys }
+}

@@ -11,6 +11,7 @@ import type { StoredNode } from '../store/nodes.ts'
 import type { StoredWorld } from '../store/world.ts'
 import { dataKeyOf } from './data-key.ts'
 import { modelState } from './model-state.ts'
+import { bytesOf, cutTable, MOST_PART_BYTES, type RoutingPart } from './routing-parts.ts'
 
 /** A node that was heard this recently needs no probe: three heartbeats, as for its liveness, if nobody says otherwise. */
 const HEARD_WITHIN_MS = 15_000
@@ -18,8 +19,8 @@ const HEARD_WITHIN_MS = 15_000
 const VRAM_STEP = 2 ** 30
 /** How often it is told which nodes were heard: gateways take a node's life for granted for 30 s after that. */
 const HEARD_EVERY_MS = 10_000
-/** In one message, of which a bus takes 1 MiB: a route has about 430 bytes. */
-const MOST_ROUTES = 2000
+/** Of one delta: about 39 bytes each. */
+const MOST_HEARD = 20_000
 
 /** The routing table as the leader tells it to the gateways: a snapshot for who asks, deltas for who has one. */
 export class RoutingFeed {
@@ -30,6 +31,8 @@ export class RoutingFeed {
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
   #keys: readonly RoutedKeyMessage[] = []
+  /** The table of this version, cut for messages; made when a gateway asks. */
+  #parts: RoutingPart[] | undefined
   /** What the routes and models were made from. */
   #from: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
   #heardToldMs = Number.NEGATIVE_INFINITY
@@ -52,21 +55,26 @@ export class RoutingFeed {
     const { set, removed, modelsChanged } = this.#redraw(world)
     const keysChanged = !isSame(keys, this.#keys)
     const fromVersion = this.#version
-    if (set.length + removed.length > 0 || modelsChanged || keysChanged) this.#version += 1
     this.#keys = keys
-    this.#filled.resolve()
-    // Too much for one message: a delta that fits nobody makes every gateway ask for the table, which comes in parts.
-    const isTooLarge = set.length + removed.length > MOST_ROUTES
-    return {
-      feed: this.#feed,
-      from_version: isTooLarge ? this.#version : fromVersion,
-      version: this.#version,
-      ...(modelsChanged && !isTooLarge ? { models: this.#models } : {}),
-      set: isTooLarge ? [] : set,
-      removed: isTooLarge ? [] : removed,
-      ...(keysChanged && !isTooLarge ? { keys: [...keys] } : {}),
-      heard: this.#heard(world),
+    if (set.length + removed.length > 0 || modelsChanged || keysChanged) {
+      this.#version += 1
+      this.#parts = undefined
     }
+    this.#filled.resolve()
+    const heard = this.#heard(world)
+    const delta = {
+      feed: this.#feed,
+      from_version: fromVersion,
+      version: this.#version,
+      ...(modelsChanged ? { models: this.#models } : {}),
+      set,
+      removed,
+      ...(keysChanged ? { keys: [...keys] } : {}),
+      heard,
+    }
+    if (this.#version === fromVersion || bytesOf(delta) <= MOST_PART_BYTES) return delta
+    // Too much for one message: a delta that fits no table makes every gateway ask for the table, which comes in parts.
+    return { feed: this.#feed, from_version: this.#version, version: this.#version, set: [], removed: [], heard }
   }
 
   /** These heartbeats are in the store. */
@@ -74,16 +82,12 @@ export class RoutingFeed {
     for (const { nodeId, heardMs } of heartbeats) this.#heardMs.set(nodeId, heardMs)
   }
 
+  /** A part that is not there is empty: it is of another version than the asker read of. */
   snapshot(part: number): RoutingPartMessage {
-    const routes = [...this.#routes.values()]
-    return {
-      feed: this.#feed,
-      version: this.#version,
-      parts: Math.max(1, Math.ceil(routes.length / MOST_ROUTES)),
-      models: part === 0 ? this.#models : [],
-      routes: routes.slice(part * MOST_ROUTES, (part + 1) * MOST_ROUTES),
-      keys: part === 0 ? [...this.#keys] : [],
-    }
+    this.#parts ??= cutTable({ keys: this.#keys, models: this.#models, routes: this.#routes.values() })
+    const { length } = this.#parts
+    const found = this.#parts[part] ?? { keys: [], models: [], routes: [] }
+    return { feed: this.#feed, version: this.#version, parts: length, ...found }
   }
 
   /** What there is to tell of a world. Of one whose rows are the very same there is nothing, and nothing is looked at. */
@@ -134,7 +138,10 @@ export class RoutingFeed {
     this.#heardToldMs = world.nowMs
     const isHeard = ({ id, lastHeartbeatMs }: StoredNode): boolean =>
       world.nowMs - Math.max(lastHeartbeatMs ?? -Infinity, this.#heardMs.get(id) ?? -Infinity) <= this.#heardWithinMs
-    const heard = world.nodes.filter(isHeard).map(({ id }) => id)
+    const heard = world.nodes
+      .filter(isHeard)
+      .slice(0, MOST_HEARD)
+      .map(({ id }) => id)
     if (this.#heardMs.size > world.nodes.length) this.#forgetOthers(world)
     return heard
   }

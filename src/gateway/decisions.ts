@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '../api/decision-record.ts'
+import { cutText } from '../core/lib/cut-text.ts'
 import { DecisionRing } from './decision-ring.ts'
 import type { LiveRoute } from './routing-table.ts'
 
@@ -49,6 +50,8 @@ const MOST_ORDINARY = 10_000
 const MOST_NOTABLE = 2000
 /** Nobody looks at more; to rank and hold the candidates of each of thousands a second takes longer than to serve them. */
 const MOST_SAMPLED_PER_S = 100
+/** What a client or an engine has written is cut for the record. */
+const MOST_TEXT_CHARS = 1000
 
 /**
  * The last decisions, for whoever asks why. What failed or took more than one try has room of its own, so that thousands
@@ -114,12 +117,12 @@ function toRecord(decision: Decision, gateway: string): DecisionRecord {
   const ranks = new Map(tries.map(({ route }, i) => [route.replicaId, i]))
   const rankOf = ({ route }: Candidate): number => ranks.get(route.replicaId) ?? tries.length
   return {
-    request_id: decision.requestId,
+    request_id: cutText(decision.requestId, MOST_TEXT_CHARS),
     at: atMs,
     gateway,
     method: decision.method,
-    path: decision.path,
-    model: decision.model,
+    path: cutText(decision.path, MOST_TEXT_CHARS),
+    model: decision.model && cutText(decision.model, MOST_TEXT_CHARS),
     policy: decision.policy,
     key_id: decision.keyId,
     candidates: decision.candidates
@@ -139,7 +142,7 @@ function toRecord(decision: Decision, gateway: string): DecisionRecord {
       node_name: route.nodeName,
       outcome,
       status,
-      error,
+      error: error && cutText(error, MOST_TEXT_CHARS),
       ms: Math.round(ms),
     })),
     queued_ms: Math.round(decision.queuedMs),

@@ -35,6 +35,15 @@ test('a table in parts is put together', async () => {
   expect(table).not.toHaveProperty('parts')
 })
 
+test('models and keys come with any part', async () => {
+  const model = { name: 'm', engine: 'sim', created_at: 1, route_policy: 'least_loaded', state: 'ready' } as const
+  const key = { id: 'k', key_hash: 'h', scopes: [], models: null, expires_at: null }
+  const { bus } = aBus((at) =>
+    at === 0 ? { ...part(7, 'r'), keys: [key] } : { ...part(7, 'r'), models: [model], keys: [key] },
+  )
+  expect(await fetchTable(bus)).toMatchObject({ models: [model], keys: [key, key] })
+})
+
 test('parts of different versions are never mixed: it is read anew', async () => {
   const { bus, asked } = aBus((at, n) => part(n <= 1 ? 1 : 2, `r${at}`))
   expect(await fetchTable(bus)).toMatchObject({ version: 2, routes: [{}, {}] })

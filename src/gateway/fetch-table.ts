@@ -18,11 +18,13 @@ export async function fetchTable(bus: Pick<Bus, 'request'>): Promise<RoutingSnap
 async function fetchOnce(bus: Pick<Bus, 'request'>): Promise<RoutingSnapshotMessage | undefined> {
   const ask = (part: number) => bus.request('routingSnapshot', { part }, { timeoutMs: TIMEOUT_MS })
   const { parts, ...first } = await ask(0)
-  const routes = [...first.routes]
+  const { models, routes, keys } = { models: [...first.models], routes: [...first.routes], keys: [...first.keys] }
   for (let part = 1; part < parts; part += 1) {
     const next = await ask(part)
     if (next.feed !== first.feed || next.version !== first.version) return undefined
+    models.push(...next.models)
     routes.push(...next.routes)
+    keys.push(...next.keys)
   }
-  return { ...first, routes }
+  return { ...first, models, routes, keys }
 }

@@ -1,6 +1,7 @@
 import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
 import type { Bus } from '../bus/bus.ts'
 import { AppError } from '../platform/errors.ts'
+import { fitEngine, fitPull } from './fit-report.ts'
 import { inspectLocalModel } from './inspect-model.ts'
 import type { Replicas } from './open-replicas.ts'
 
@@ -36,10 +37,10 @@ export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }
     return { known_from_seq: nextSeq() }
   })
   respond('replicaStop', ({ supervisor }, message) => supervisor.stop(message))
-  respond('engineInstall', ({ engines }, message) => ({ engine: engines.install(message) }))
-  respond('engineUpgrade', ({ engines }, message) => ({ engine: engines.upgrade(message) }))
-  respond('engineDelete', ({ engines }, message) => ({ engine: engines.remove(message) }))
-  respond('engineList', ({ engines }) => ({ engines: engines.report() }))
+  respond('engineInstall', ({ engines }, message) => ({ engine: fitEngine(engines.install(message)) }))
+  respond('engineUpgrade', ({ engines }, message) => ({ engine: fitEngine(engines.upgrade(message)) }))
+  respond('engineDelete', ({ engines }, message) => ({ engine: fitEngine(engines.remove(message)) }))
+  respond('engineList', ({ engines }) => ({ engines: engines.report().map(fitEngine) }))
   respond('modelDelete', async ({ supervisor, files }, { model_name: modelName }) => {
     if (supervisor.hasModel(modelName)) {
       throw new AppError('conflict', `A replica of ${modelName} is here. Unload it first.`)
@@ -47,7 +48,7 @@ export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }
     const { files: count, freedBytes } = await files.delete(modelName)
     return { files: count, freed_bytes: freedBytes }
   })
-  respond('modelPull', ({ pulls }, message) => pulls.pull(message))
+  respond('modelPull', ({ pulls }, message) => fitPull(pulls.pull(message)))
   respond('modelInspect', (_parts, message) => inspectLocalModel(message))
 }
 

@@ -30,6 +30,7 @@ import { Frontends, type Facts } from './frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { FakeDevices } from './hardware/fake-devices.ts'
 import { createProcessVram } from './hardware/process-vram.ts'
+import { fitHeartbeat } from './fit-report.ts'
 import { Heartbeats } from './heartbeats.ts'
 import type { Identity } from './identity.ts'
 import { KeptKey } from './kept-key.ts'
@@ -138,7 +139,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   })
   const heartbeats = new Heartbeats({
     boot,
-    publish: (heartbeat) => link.publish('heartbeat', heartbeat),
+    publish: (heartbeat) => link.publish('heartbeat', fitHeartbeat(heartbeat)),
     report: () => replicas?.supervisor.report() ?? [],
     engines: () => replicas?.engines.report() ?? [],
     hardware: () => measurements.last(),

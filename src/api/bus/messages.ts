@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { boundedRecord, label, longLabel, prose } from '../bounds.ts'
 import { decisionRecord } from '../decision-record.ts'
 import { archive } from '../engine-profile.ts'
 import { hardware } from '../hardware.ts'
@@ -9,22 +10,27 @@ import { modelHeader } from '../model-header.ts'
 import { engineExit, measuredMemory, progress, reportedEngine } from '../reports.ts'
 import { routePolicy } from '../route-policy.ts'
 
-/** What travels on the bus. Field names are those of the API and the store. */
+/** What travels on the bus. Field names are those of the API and the store. Each text and list has a bound: `api/bounds.ts`. */
+
+/** In one message of at most 1 MiB; the whole table has more, in parts. */
+const MOST_LISTED = 50_000
+/** Of a table that a gateway has saved. */
+const MOST_SAVED = 200_000
 
 export type ProgressMessage = z.infer<typeof progress>
 
 export type EngineExitMessage = z.infer<typeof engineExit>
 
 export const reportedReplica = z.object({
-  id: z.string(),
-  model_name: z.string(),
+  id: label,
+  model_name: label,
   replica_index: z.int().nonnegative(),
   generation: z.int(),
   /** What is merely reserved, no worker knows of. */
   state: replicaState.exclude(['reserved']),
   in_flight: z.int().nonnegative(),
   progress: progress.nullable().default(null),
-  error: z.string().optional(),
+  error: prose.optional(),
   exit: engineExit.nullable().default(null),
   memory: measuredMemory.nullable().default(null),
   /** Since its last request ended; 0 while one runs; null when it never had one. */
@@ -38,7 +44,7 @@ export type ReportedEngineMessage = z.infer<typeof reportedEngine>
 
 /** The worker's word on its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
 export const heartbeat = z.object({
-  boot_id: z.string(),
+  boot_id: label,
   /** Grows by one with each heartbeat of a boot. */
   seq: z.int().positive(),
   replicas: z.array(reportedReplica).max(10_000),
@@ -47,15 +53,15 @@ export const heartbeat = z.object({
 })
 export type HeartbeatMessage = z.infer<typeof heartbeat>
 
-const replicaRef = z.object({ id: z.string(), generation: z.int() })
+const replicaRef = z.object({ id: label, generation: z.int() })
 
 /** Idempotent by the replica's id: it is the id of this command. */
 export const replicaStart = replicaRef.extend({
-  model_name: z.string(),
+  model_name: label,
   replica_index: z.int().nonnegative(),
-  engine: z.string(),
-  source: z.string().nullable(),
-  options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  engine: label,
+  source: longLabel.nullable(),
+  options: boundedRecord(label, z.union([longLabel, z.number(), z.boolean()]), 1000),
   /** Indexes of the devices it may use; without it that is left to the engine, and none keeps it away from all. */
   devices: z.array(z.int().nonnegative()).max(64).optional(),
 })
@@ -71,9 +77,9 @@ export const replicaStarted = z.object({ known_from_seq: z.int().positive() })
 const notAfter = { not_after: z.int() }
 export const stopTarget = z.discriminatedUnion('what', [
   replicaRef.extend({ what: z.literal('replica') }),
-  z.object({ what: z.literal('key'), key: z.string(), ...notAfter }),
-  z.object({ what: z.literal('model'), model_name: z.string(), ...notAfter }),
-  z.object({ what: z.literal('engine'), engine: z.string(), ...notAfter }),
+  z.object({ what: z.literal('key'), key: label, ...notAfter }),
+  z.object({ what: z.literal('model'), model_name: label, ...notAfter }),
+  z.object({ what: z.literal('engine'), engine: label, ...notAfter }),
   z.object({ what: z.literal('all'), ...notAfter }),
 ])
 export type StopTarget = z.infer<typeof stopTarget>
@@ -89,12 +95,12 @@ export type ReplicaStopMessage = z.infer<typeof replicaStop>
 
 /** What it concerned; none: there is no such replica here, so nothing was done. `gone`: its process has ended. */
 export const replicaStopped = z.object({
-  replicas: z.array(replicaRef.extend({ key: z.string(), gone: z.boolean() })),
+  replicas: z.array(replicaRef.extend({ key: label, gone: z.boolean() })).max(10_000),
 })
 export type ReplicaStoppedMessage = z.infer<typeof replicaStopped>
 
 /** Idempotent by `command_id`. Accepted at once; progress and outcome come with the heartbeats, as the engine's operation. */
-const engineCommand = z.object({ command_id: z.string().min(1).max(100), engine: z.string() })
+const engineCommand = z.object({ command_id: z.string().min(1).max(100), engine: label })
 /** Without archive and command the profile's own recipe is used. */
 export const engineInstall = engineCommand.extend({
   archive: archive.optional(),
@@ -103,10 +109,10 @@ export const engineInstall = engineCommand.extend({
 export type EngineInstallMessage = z.infer<typeof engineInstall>
 export const engineDelete = engineCommand
 export const engineAccepted = z.object({ engine: reportedEngine })
-export const engineList = z.object({ engines: z.array(reportedEngine) })
+export const engineList = z.object({ engines: z.array(reportedEngine).max(200) })
 
 /** Deletes what the node holds of a model's files. Refused while one of its replicas is there. */
-export const modelDelete = z.object({ command_id: z.string().min(1).max(100), model_name: z.string() })
+export const modelDelete = z.object({ command_id: z.string().min(1).max(100), model_name: label })
 export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes: z.int().nonnegative() })
 
 /**
@@ -115,46 +121,46 @@ export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes
  */
 export const modelPull = z.object({
   pull_id: z.string().min(1).max(100),
-  model_name: z.string(),
-  source: z.string().nullable(),
+  model_name: label,
+  source: longLabel.nullable(),
   options: replicaStart.shape.options,
 })
 export type ModelPullMessage = z.infer<typeof modelPull>
 
 /** What the header of a model file on the node itself (`file:`) says. */
-export const modelInspect = z.object({ source: z.string(), options: replicaStart.shape.options })
+export const modelInspect = z.object({ source: longLabel, options: replicaStart.shape.options })
 export const modelInspected = z.object({ payload_bytes: z.int().nonnegative(), header: modelHeader.nullable() })
 
 /** Somebody at this gateway waits for a model that has no ready replica. Sent again every few seconds while it is so. */
 export const modelWanted = z.object({
-  model_name: z.string(),
+  model_name: label,
   /** How long from now on the model is still wanted: a client that was told to come back is still waited for. */
   wanted_ms: z.int().positive().max(3_600_000),
 })
 export const modelWantedReply = loadStatus
 
 /** The node was removed from the cluster: stop what runs and end. */
-export const nodeShutdown = z.object({ reason: z.string() })
+export const nodeShutdown = z.object({ reason: prose })
 
 export const route = z.object({
-  replica_id: z.string(),
+  replica_id: label,
   generation: z.int(),
-  model_name: z.string(),
-  node_id: z.string(),
-  node_name: z.string(),
-  address: z.string(),
+  model_name: label,
+  node_id: label,
+  node_name: label,
+  address: label,
   /** What the node's data port asks of a gateway. */
-  data_key: z.string(),
+  data_key: label,
   /** The certificate by which its data port is known; without it the port is not encrypted. */
-  tls_fingerprint: z.string().optional(),
+  tls_fingerprint: label.optional(),
   /** Free VRAM of the node when it last said, for choosing among equals; null when it has none or has not said. */
   available_vram: z.int().nonnegative().nullable(),
 })
 export type RouteMessage = z.infer<typeof route>
 
 export const routedModel = z.object({
-  name: z.string(),
-  engine: z.string(),
+  name: label,
+  engine: label,
   created_at: z.int(),
   route_policy: routePolicy,
   /** How it is in the cluster; only `ready` can be asked. */
@@ -164,30 +170,40 @@ export type RoutedModelMessage = z.infer<typeof routedModel>
 
 /** An API key as gateways check it: its sha256, and what it is good for. */
 export const routedKey = z.object({
-  id: z.string(),
-  key_hash: z.string(),
-  scopes: z.array(keyScope),
+  id: label,
+  key_hash: label,
+  scopes: z.array(keyScope).max(10),
   /** Names of the models it may ask; null is all. */
-  models: z.array(z.string()).nullable(),
+  models: z.array(label).max(1000).nullable(),
   expires_at: z.int().nullable(),
 })
 export type RoutedKeyMessage = z.infer<typeof routedKey>
 
 /** `feed` names one run of one leader: versions of different feeds are not comparable. */
-const feedVersion = { feed: z.string(), version: z.int().nonnegative() }
+const feedVersion = { feed: label, version: z.int().nonnegative() }
 
+/** The whole table, as a gateway has it. */
 export const routingSnapshot = z.object({
   ...feedVersion,
-  models: z.array(routedModel),
-  routes: z.array(route),
-  keys: z.array(routedKey),
+  models: z.array(routedModel).max(MOST_SAVED),
+  routes: z.array(route).max(MOST_SAVED),
+  keys: z.array(routedKey).max(MOST_SAVED),
 })
 export type RoutingSnapshotMessage = z.infer<typeof routingSnapshot>
 
-/** A large table comes in parts, since a message has a limit: models and keys with the first. */
+/**
+ * A large table comes in parts, since a message has a limit: keys, then models, then routes. A gateway of the release before
+ * takes keys and models of the first part only; what that release could serve fits there.
+ */
 export const routingPartRequest = z.object({ part: z.int().nonnegative() })
 /** Parts of different versions do not belong together. */
-export const routingPart = routingSnapshot.extend({ parts: z.int().positive() })
+export const routingPart = z.object({
+  ...feedVersion,
+  parts: z.int().positive(),
+  models: z.array(routedModel).max(MOST_LISTED),
+  routes: z.array(route).max(MOST_LISTED),
+  keys: z.array(routedKey).max(MOST_LISTED),
+})
 export type RoutingPartMessage = z.infer<typeof routingPart>
 
 /** Sent on every change, and now and then without one, so that a gateway that missed a delta notices the gap. */
@@ -195,23 +211,23 @@ export const routingDelta = z.object({
   ...feedVersion,
   /** The version this delta builds on; equal to `version` when nothing changed. */
   from_version: z.int().nonnegative(),
-  models: z.array(routedModel).optional(),
-  set: z.array(route),
-  removed: z.array(z.string()),
-  keys: z.array(routedKey).optional(),
+  models: z.array(routedModel).max(MOST_LISTED).optional(),
+  set: z.array(route).max(MOST_LISTED),
+  removed: z.array(label).max(MOST_LISTED),
+  keys: z.array(routedKey).max(MOST_LISTED).optional(),
   /** Nodes that were heard in the last seconds: what they run needs no probe. */
-  heard: z.array(z.string()),
+  heard: z.array(label).max(MOST_LISTED),
 })
 export type RoutingDeltaMessage = z.infer<typeof routingDelta>
 
 /** One gateway's requests in flight, by replica; all that are not 0. A gateway that says nothing for 2 s has none. */
 export const gatewayLoad = z.object({
-  gateway: z.string(),
+  gateway: label,
   /** Grows by one with each report of a gateway's run. */
   seq: z.int().positive(),
-  counts: z.record(z.string(), z.int().positive()),
+  counts: boundedRecord(label, z.int().positive(), MOST_LISTED),
   /** Requests that wait for a turn, by model; all that are not 0. */
-  waiting: z.record(z.string(), z.int().positive()).optional(),
+  waiting: boundedRecord(label, z.int().positive(), MOST_LISTED).optional(),
 })
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
 
@@ -220,34 +236,35 @@ export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
  * second while requests end.
  */
 export const gatewayTraffic = z.object({
-  gateway: z.string(),
+  gateway: label,
   /** Grows by one with each report of a gateway's run. */
   seq: z.int().positive(),
   /**
    * By model. Of all requests that ended: how many, failed, milliseconds to the first byte and to the end, summed up. One
    * without a request for a minute is left out, and begins at 0 if it comes back; so is a replica.
    */
-  models: z.record(
-    z.string(),
+  models: boundedRecord(
+    label,
     z.object({
       requests: z.int().nonnegative(),
       errors: z.int().nonnegative(),
       first_byte_ms: z.number().nonnegative(),
       duration_ms: z.number().nonnegative(),
     }),
+    MOST_LISTED,
   ),
   /** Requests that ended, by the replica that had them last. */
-  replicas: z.record(z.string(), z.int().nonnegative()),
+  replicas: boundedRecord(label, z.int().nonnegative(), MOST_LISTED),
 })
 export type GatewayTrafficMessage = z.infer<typeof gatewayTraffic>
 
 /** Asked of all gateways; the one that served the request answers. */
-export const whyRequest = z.object({ request_id: z.string() })
+export const whyRequest = z.object({ request_id: label })
 
 export const whyReply = z.object({ decision: decisionRecord })
 
 /** A gateway asks for a certificate for its key, to show at data ports. Both are PEM. */
 export const dataCertificate = z.object({ public_key: z.string().max(1000) })
-export const dataCertified = z.object({ certificate: z.string() })
+export const dataCertified = z.object({ certificate: prose })
 
 export const nothing = z.object({})

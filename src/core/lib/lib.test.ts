@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from './canonical-json.ts'
+import { cutText } from './cut-text.ts'
 import { nearNames } from './near-names.ts'
 import { parseReplicaKey, replicaKey } from './replica-key.ts'
 
@@ -60,4 +61,11 @@ describe('replica keys', () => {
   test.each(['m', '#1', 'm#', 'm#x', 'm#01', 'm#-1', 'm#1.5', 'm#1 ', ''])('%j is none', (text) => {
     expect(parseReplicaKey(text)).toBeUndefined()
   })
+})
+
+test('a text is cut at its bound, never within a character', () => {
+  expect(cutText('abc', 3)).toBe('abc')
+  expect(cutText('abcd', 3)).toBe('ab…')
+  expect(cutText('a😀bc', 3)).toBe('a…')
+  expect(cutText('a😀bc', 4)).toBe('a😀…')
 })
