@@ -6,7 +6,11 @@ import { options, type Config, type OptionName } from './config/options.ts'
 import { findConfigFile, fromEnvironment } from './config/sources.ts'
 import { toConfig } from './config/to-config.ts'
 import { AppError, messageOf } from './platform/errors.ts'
+import { stderrOutput } from './platform/outputs.ts'
 import { version } from './platform/version.ts'
+
+// A terminal that is gone or a disk that is full is no failure of what was asked for.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 /** Arguments → config → start the roles asked for → wait → dispose. */
 try {
@@ -14,7 +18,7 @@ try {
 } catch (error) {
   const text = describe(error)
   // What is said of a command names it already: "flotilla up: …".
-  process.stderr.write(text.startsWith('flotilla ') ? `${text}\n` : `flotilla: ${text}\n`)
+  stderrOutput().write(text.startsWith('flotilla ') ? `${text}\n` : `flotilla: ${text}\n`)
   process.exit(error instanceof AppError && error.code === 'usage' ? 2 : 1)
 }
 

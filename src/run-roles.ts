@@ -4,12 +4,16 @@ import { noteCrash } from './platform/crash.ts'
 import { messageOf } from './platform/errors.ts'
 import { Lifetime } from './platform/lifetime.ts'
 import { createLogger, type Logger } from './platform/log.ts'
+import { lowFileLimit } from './platform/open-file-limit.ts'
+import { flushOutputs, stderrOutput, stdoutOutput } from './platform/outputs.ts'
 import { untilSignal } from './platform/signals.ts'
 
 /** How long everything may take to stop once running requests had their time to finish. */
 const STOP_WITHIN_MS = 60_000
 /** What then still keeps the process alive, a call to a frontend that does not answer, say, has no say any more. */
 const LINGER_MS = 500
+/** For the last lines of the log, and less than LINGER_MS: a reader that stands still does not change the exit code. */
+const LAST_LINES_MS = 300
 
 export interface Running {
   /** For a person: printed once everything serves. */
@@ -30,19 +34,25 @@ export async function runRoles(
   start: (log: Logger, life: Lifetime) => Promise<Running>,
 ): Promise<number> {
   const log = await createLogger({ level: config.log_level, format: config.log_format })
+  const fewFiles = lowFileLimit()
+  if (fewFiles) log.warn({ advice: fewFiles.advice }, fewFiles.text)
   const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'stopping'))
   const signal = untilSignal()
   // The state is in the store, and engines are left for the next run to take over: stopping is safe, going on is not.
   process.on('uncaughtException', (error) => {
     noteCrash()
-    log.fatal({ err: error }, 'stopping: something failed inside Flotilla')
-    process.exit(1)
+    try {
+      log.fatal({ err: error }, 'stopping: something failed inside Flotilla')
+    } finally {
+      // Writes what stderr takes at once, and does not wait for more.
+      process.exit(1)
+    }
   })
   let ending: Ending | undefined
   try {
     const running = await Promise.race([start(log, life), signal])
     if (typeof running === 'object') {
-      if (running.banner) process.stdout.write(running.banner)
+      if (running.banner) stdoutOutput().write(running.banner)
       const end = await Promise.race([signal, ...(running.over ? [running.over] : [])])
       if (typeof end === 'object') ending = end
       else log.info('stopping')
@@ -51,6 +61,7 @@ export async function runRoles(
     await life.end(STOP_WITHIN_MS + config.drain_s * 1000)
     setTimeout(() => process.exit(), LINGER_MS).unref()
   }
-  if (ending?.message !== undefined) process.stderr.write(`flotilla: ${ending.message}\n`)
+  if (ending?.message !== undefined) stderrOutput().write(`flotilla: ${ending.message}\n`)
+  await flushOutputs(LAST_LINES_MS)
   return ending?.code ?? 0
 }

@@ -44,6 +44,7 @@ import { agreeOn, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { measuredDatabase } from './store/measured-database.ts'
 import { listNodes } from './store/nodes.ts'
+import { watchProcess } from './watch-process.ts'
 
 /** Missed heartbeats until a node counts as unreachable. */
 const MISSED_HEARTBEATS = 3
@@ -142,6 +143,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   await ensureDefaultToken(db, secrets.joinToken)
   await options.prepare?.(db)
   const conditions = new Conditions(log)
+  life.own('process watch', watchProcess(conditions, clock))
   const heard = hearGateways(controlBus, clock)
   const live = startLiveFeed({ db, clock, log, placement: config.placement, heard, conditions })
   controlBus.subscribe('wake', () => live.wake())

@@ -14,6 +14,7 @@ import type { Logger } from './platform/log.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import type { Trust } from './platform/tls/trust.ts'
 import { version } from './platform/version.ts'
+import { stdoutOutput } from './platform/outputs.ts'
 import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
@@ -74,7 +75,7 @@ function firstStartOf({ first_model: firstModel, models_dir: served }: Config): 
 }
 
 function say(line: string): void {
-  process.stdout.write(`${line}\n`)
+  stdoutOutput().write(`${line}\n`)
 }
 
 /** A NATS server without accounts is reached with the user that its URL names, by this worker, too. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { startLoop } from '../platform/loop.ts'
 import type { Database } from '../store/database.ts'
 import { listEvents, newestEventId } from '../store/events.ts'
@@ -50,7 +51,11 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
     for (const stream of readers) stream.send(events)
     if (events.length === PAGE) loop.wake()
   }
-  const onError = (error: unknown): void => log.warn({ error: messageOf(error) }, 'control: events cannot be read')
+  const lines = new RepeatedLines(clock)
+  const onError = (thrown: unknown): void => {
+    const error = messageOf(thrown)
+    lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: events cannot be read'))
+  }
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError })
 
   /** In pages and at the reader's pace: ten thousand events at once would make every reader a slow one. */

@@ -5,6 +5,7 @@ import type { World } from '../core/types.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { Metrics } from '../platform/metrics.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
@@ -130,6 +131,7 @@ export function startControl({
     loop.wake()
     feed.wake()
   }
+  const lines = new RepeatedLines(clock)
   const own = new OwnWrites()
   const commands = new Commands({ db, bus, log, own, onChange })
   const unmetRules = new UnmetRules(clock, events)
@@ -249,7 +251,7 @@ export function startControl({
   const onError = (error: unknown): void => {
     problem = messageOf(error)
     if (error instanceof LeaseLostError) leading = undefined
-    log.error({ err: error }, 'control: a turn failed')
+    lines.tell(`turn ${problem}`, (repeated) => log.error({ err: error, ...repeated }, 'control: a turn failed'))
   }
   const facts = startModelFacts({
     save: saveFound,
@@ -276,7 +278,10 @@ export function startControl({
       if (outcomes.some(({ told }) => told)) feed.wake()
       return true
     } catch (error) {
-      log.warn({ nodes: batch.length, error: messageOf(error) }, 'control: heartbeats were not recorded')
+      const fields = { nodes: batch.length, error: messageOf(error) }
+      lines.tell(`heartbeats ${fields.error}`, (repeated) => {
+        log.warn({ ...fields, ...repeated }, 'control: heartbeats were not recorded')
+      })
       return false
     }
   }

@@ -121,7 +121,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   }
 
   #endOf(result: Forwarded): AttemptEnd {
-    const { liveness, log } = this.#deps
+    const { liveness, lines, log } = this.#deps
     const { decision, response } = this.#exchange
     const route = this.route
     const ids = { request: decision.requestId, replica: route.replicaId, node: route.nodeName }
@@ -137,7 +137,9 @@ export class Attempt implements Upstream, Forwarder, Awaited {
         this.#note('broken off', response.statusCode, result.error)
         decision.status = response.statusCode
         liveness.doubt(route)
-        log.warn({ ...ids, error: result.error.message }, 'gateway: an answer broke off')
+        lines.tell(`${route.replicaId} ${result.error.message}`, (repeated) => {
+          log.warn({ ...ids, error: result.error.message, ...repeated }, 'gateway: an answer broke off')
+        })
         return 'served'
       case 'refused':
         // Of a worker that has lost its engine (502) nobody knows what that one had read.

@@ -4,6 +4,7 @@ import { AppError, toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { ConnectionPool } from '../platform/connection-pool.ts'
 import { forward, type Forward } from '../platform/proxy.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
@@ -105,7 +106,19 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
   const silence = new Silence({ clock, log, askNode: network.askNode })
-  const serveDeps: ServeDeps = { table, liveness, silence, pool, tls, forward: network.forward, clock, log, exposeNode }
+  const lines = new RepeatedLines(clock)
+  const serveDeps: ServeDeps = {
+    table,
+    liveness,
+    silence,
+    pool,
+    tls,
+    forward: network.forward,
+    clock,
+    log,
+    lines,
+    exposeNode,
+  }
 
   const inferDeps: InferDeps = {
     table,

@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { RouteNotes } from './route-notes.ts'
 import type { LiveRoute, LiveTable } from './routing-table.ts'
 
@@ -32,6 +33,7 @@ const MOST_OUT_MS = 60_000
 export class Outliers {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #log: Logger
+  readonly #lines: RepeatedLines
   readonly #onEjected: OutlierDeps['onEjected']
   readonly #notes: RouteNotes<Outlier>
 
@@ -39,6 +41,7 @@ export class Outliers {
     this.#onEjected = onEjected
     this.#clock = clock
     this.#log = log
+    this.#lines = new RepeatedLines(clock)
     this.#notes = new RouteNotes(table)
   }
 
@@ -77,7 +80,9 @@ export class Outliers {
     outlier.outUntilMs = this.#clock.nowMs() + outlier.outForMs
     outlier.why = `ejected: ${why}`
     const ids = { replica: replicaId, node: nodeName }
-    this.#log.warn({ ...ids, forMs: outlier.outForMs, why }, 'gateway: leaves a replica out')
+    this.#lines.tell(`${replicaId} ${why}`, (repeated) => {
+      this.#log.warn({ ...ids, forMs: outlier.outForMs, why, ...repeated }, 'gateway: leaves a replica out')
+    })
     this.#onEjected?.(route)
   }
 }

@@ -4,6 +4,7 @@ import type { ClientTls } from '../platform/tls/client-tls.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
+import type { RepeatedLines } from '../platform/repeated-lines.ts'
 import type { Forward } from '../platform/proxy.ts'
 import type { UpstreamConnection } from '../platform/upstream-connection.ts'
 import type { ApiStyle } from './api-errors.ts'
@@ -28,6 +29,8 @@ export interface ServeDeps {
   tls: ClientTls
   clock: Clock
   log: Logger
+  /** For failures that a client can cause as often as it likes. */
+  lines: RepeatedLines
   /** Whether answers tell which node and replica gave them. */
   exposeNode: boolean
 }

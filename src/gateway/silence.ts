@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 /** A request at a replica, whose answer is awaited. */
@@ -36,6 +37,7 @@ const MOST_ASKED = 50
  */
 export class Silence {
   readonly #deps: SilenceDeps
+  readonly #lines: RepeatedLines
   /**
    * A list in which each knows its place. A map's old table, when it is full of what was deleted, lives on until the next
    * big collection of garbage and keeps all that was ever in it: with one, a third of all memory of requests grew old.
@@ -49,6 +51,7 @@ export class Silence {
 
   constructor(deps: SilenceDeps) {
     this.#deps = deps
+    this.#lines = new RepeatedLines(deps.clock)
   }
 
   watch(awaited: Awaited): void {
@@ -96,7 +99,10 @@ export class Silence {
       const why = await this.#deps.askNode(route)
       if (why === undefined) return
       for (const awaited of this.#hopeless(nodeId)) {
-        this.#deps.log.warn({ node: nodeName, why }, 'gateway: gives up a request, because its node does not answer')
+        this.#lines.tell(nodeId, (repeated) => {
+          const fields = { node: nodeName, why, ...repeated }
+          this.#deps.log.warn(fields, 'gateway: gives up a request, because its node does not answer')
+        })
         awaited.giveUp(`its node does not answer: ${why}`)
       }
     } finally {

@@ -1,4 +1,7 @@
+import { isatty } from 'node:tty'
 import { pino, type Logger } from 'pino'
+import type { LossyOutput } from './lossy-output.ts'
+import { stderrOutput } from './outputs.ts'
 
 export type { Logger }
 
@@ -14,7 +17,10 @@ export interface LogOptions {
   format: 'auto' | 'pretty' | 'json'
 }
 
-/** Structured logs to stderr: stdout belongs to what a command prints for its user. */
+/**
+ * Structured logs to stderr: stdout belongs to what a command prints for its user. Nothing waits for the log and nothing
+ * fails because of it: what stderr does not take is dropped and counted ([0060](../../docs/decisions/0060-lossy-log.md)).
+ */
 export async function createLogger({ level, format }: LogOptions): Promise<Logger> {
   const options = {
     level,
@@ -22,14 +28,24 @@ export async function createLogger({ level, format }: LogOptions): Promise<Logge
     serializers: { err: cleanError },
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[secret]' },
   }
-  const pretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY)
-  if (!pretty) return pino(options, pino.destination({ fd: 2, sync: true }))
+  const output = stderrOutput()
+  const isTerminal = isatty(2)
+  const isPretty = format === 'pretty' || (format === 'auto' && isTerminal)
+  const log = pino(options, isPretty ? await prettyInto(output, isTerminal) : output)
+  output.onLost = (lost) => log.warn({ lost }, lostText(lost))
+  return log
+}
+
+function lostText(lost: number): string {
+  const lines = lost === 1 ? '1 line of the log was lost' : `${lost} lines of the log were lost`
+  return `${lines}: stderr did not take them in time`
+}
+
+async function prettyInto(output: LossyOutput, isTerminal: boolean): Promise<{ write: (line: string) => void }> {
   // Loaded only when wanted: it costs 3 MB and 20 ms.
-  const { default: pinoPretty } = await import('pino-pretty')
-  const stream = pinoPretty({
-    destination: 2,
-    sync: true,
-    colorize: process.stderr.isTTY && !process.env['NO_COLOR'],
+  const { prettyFactory } = await import('pino-pretty')
+  const pretty = prettyFactory({
+    colorize: isTerminal && !process.env['NO_COLOR'],
     translateTime: 'SYS:HH:MM:ss',
     // One event, one line; an error still shows its stack below. Other fields are written as JSON, these as they are:
     // whoever chose a name that ends the line would write lines of his own.
@@ -37,7 +53,7 @@ export async function createLogger({ level, format }: LogOptions): Promise<Logge
     messageFormat: (line, key) => clean(textOf(line[key])),
     customPrettifiers: { name: (name) => clean(textOf(name)) },
   })
-  return pino(options, stream)
+  return { write: (line) => output.write(pretty(line)) }
 }
 
 function textOf(value: unknown): string {

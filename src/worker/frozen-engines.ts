@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { startLoop, type Loop } from '../platform/loop.ts'
 
 /** A replica as it is seen here. */
@@ -57,6 +58,10 @@ export function watchFrozenEngines({ replicas, workOf, clock, log }: FrozenDeps)
     )
     seen = now
   }
-  const onError = (error: unknown): void => log.warn({ error: messageOf(error) }, 'engines cannot be watched now')
+  const lines = new RepeatedLines(clock)
+  const onError = (thrown: unknown): void => {
+    const error = messageOf(thrown)
+    lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'engines cannot be watched now'))
+  }
   return startLoop({ periodMs: LOOK_EVERY_MS, turn, clock, onError })
 }

@@ -3,6 +3,7 @@ import type { Hardware } from '../api/hardware.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { startLoop, type Loop } from '../platform/loop.ts'
 import type { Boot } from './boot.ts'
 
@@ -32,7 +33,11 @@ export class Heartbeats {
     if (this.#disposed || this.#loop?.periodMs === periodMs) return
     void this.#loop?.loop.dispose()
     const { clock, log } = this.#deps
-    const onError = (error: unknown): void => log.warn({ error: messageOf(error) }, 'worker: heartbeat failed')
+    const lines = new RepeatedLines(clock)
+    const onError = (thrown: unknown): void => {
+      const error = messageOf(thrown)
+      lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'worker: heartbeat failed'))
+    }
     this.#loop = { loop: startLoop({ periodMs, turn: async () => this.#beat(), clock, onError }), periodMs }
   }
 

@@ -9,7 +9,7 @@ import { pad } from '../text-width.ts'
 import { wrap } from '../wrap.ts'
 import { lookAtCluster } from './cluster-checks.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
-import { lookAtDisk, lookAtFolder, lookAtGpus, lookAtPort, lookAtProgram } from './machine.ts'
+import { lookAtDisk, lookAtFolder, lookAtGpus, lookAtOpenFiles, lookAtPort, lookAtProgram } from './machine.ts'
 import { whyUnreachable } from './reach-port.ts'
 
 /** Looks at everything and tells it. The exit code says whether something is broken. */
@@ -29,6 +29,7 @@ async function lookAtAll(config: Config): Promise<Finding[]> {
     lookAtProgram(),
     lookAtFolder(data),
     lookAtDisk(data),
+    ...[lookAtOpenFiles()].filter((one) => one !== undefined),
     ...(await lookAtGpus()),
     // What runs here has its ports.
     ...(isHere ? [] : await lookAtPorts(listen, workerListen)),

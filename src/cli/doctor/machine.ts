@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import { formatAddress, type Address } from '../../platform/address.ts'
 import { messageOf } from '../../platform/errors.ts'
+import { lowFileLimit, openFileLimit } from '../../platform/open-file-limit.ts'
 import { version } from '../../platform/version.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
 
@@ -46,6 +47,11 @@ export function lookAtDisk(folder: string): Finding {
   const fix = 'Make room, or put the data folder elsewhere with --data; --models-quota limits what models take.'
   if (free < NO_DISK_BYTES) return broken('disk', text, fix)
   return free < LITTLE_DISK_BYTES ? note('disk', text, fix) : ok('disk', text)
+}
+
+export function lookAtOpenFiles(limit = openFileLimit(), low = lowFileLimit()): Finding | undefined {
+  if (low) return note('open files', low.text, low.advice)
+  return limit === undefined ? undefined : ok('open files', `${limit} at once`)
 }
 
 /** GPUs that the system has, and the tool that Flotilla asks about each kind. */

@@ -3,6 +3,7 @@ import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
+import { RepeatedLines } from '../../platform/repeated-lines.ts'
 import { startLoop } from '../../platform/loop.ts'
 import { SseStream } from '../../platform/sse.ts'
 import type { Database } from '../../store/database.ts'
@@ -94,8 +95,11 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
     tell(fresh, json)
     fresh.clear()
   }
-  const onError = (error: unknown): void =>
-    log.warn({ error: messageOf(error) }, 'control: the cluster cannot be looked at')
+  const lines = new RepeatedLines(clock)
+  const onError = (thrown: unknown): void => {
+    const error = messageOf(thrown)
+    lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: the cluster cannot be looked at'))
+  }
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError })
 
   const wake = (): void => {
