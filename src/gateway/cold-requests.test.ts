@@ -192,6 +192,41 @@ describe('a request that finds no replica at the end', () => {
     expect(decisionOf(response)?.tries.map((tried) => tried.outcome)).toEqual(['unreachable', 'served'])
   })
 
+  test('waits for as long as its time lasts where nobody can be reached: control replaces a machine that is lost', async () => {
+    const clock = new VirtualClock()
+    const { askCold, comes, goes, control, decisionOf } = await aColdGateway([answer('served')], {
+      addresses: ['127.0.0.1:1'],
+      probeTtlMs: 0,
+      clock,
+    })
+    comes(1)
+    const asked = askCold()
+    const response = asked.then((one) => one)
+    for (let round = 1; round <= 10; round += 1) {
+      await until(() => control.asked.length >= round)
+      await clock.advance(2000)
+    }
+    goes(1)
+    comes(0)
+    expect(await (await response).text()).toBe('served')
+    await until(async () => decisionOf(await response) !== undefined)
+    expect(decisionOf(await response)!.load_wait_ms).toBeGreaterThanOrEqual(20_000)
+  })
+
+  test('is told that nobody could be reached when its time is up', async () => {
+    const { askCold, comes } = await aColdGateway([], {
+      addresses: ['127.0.0.1:1'],
+      probeTtlMs: 0,
+      modelLoadWaitMs: 50,
+    })
+    comes(0)
+    const response = await askCold()
+    expect([response.status, (await errorOf(response)).message]).toEqual([
+      502,
+      expect.stringContaining('its replica did not answer'),
+    ])
+  })
+
   describe.each([
     ['hung up on it', hangUp],
     ['was lost with it', refuseWith(502)],
@@ -214,8 +249,45 @@ describe('a request that finds no replica at the end', () => {
       expect(await (await askTwo(answer('served'))).text()).toBe('served')
     })
 
-    test('does not wait when that happened twice: it may be the cause', async () => {
-      expect((await askTwo(handler)).ok).toBe(false)
+    test('waits for another when both of its replicas were lost at once', async () => {
+      const workers = [counted(handler), counted(handler), counted(answer('served'))]
+      const { askCold, comes, goes, control, decisionOf } = await aColdGateway(workers)
+      comes(0)
+      comes(1)
+      const asked = askCold()
+      await until(() => control.asked.length === 1)
+      goes(0)
+      goes(1)
+      comes(2)
+      const response = await asked
+      expect(await response.text()).toBe('served')
+      await until(() => decisionOf(response) !== undefined)
+      expect(
+        decisionOf(response)
+          ?.tries.map(({ replica_id: id }) => id)
+          .toSorted(),
+      ).toEqual(['c0', 'c1', 'c2'])
+    })
+
+    test('goes to no fourth when that happened three times: it may be the cause', async () => {
+      const workers = [counted(handler), counted(handler), counted(handler), counted(answer('served'))]
+      const { askCold, comes, goes, control } = await aColdGateway(workers)
+      comes(0)
+      comes(1)
+      const asked = askCold()
+      await until(() => control.asked.length === 1)
+      goes(0)
+      goes(1)
+      comes(2)
+      comes(3)
+      const response = await asked
+      // Which of the two that came is asked first is open.
+      const most = workers.map(({ requests }) => requests)
+      expect([most.slice(0, 2), response.ok]).toEqual([[1, 1], most[2] === 0])
+      const lost = await aColdGateway(workers.slice(0, 3))
+      for (const i of [0, 1, 2]) lost.comes(i)
+      expect((await lost.askCold()).ok).toBe(false)
+      expect(lost.control.asked).toEqual([])
     })
   })
 })

@@ -6,22 +6,18 @@ export class NotServedError extends AppError {
   readonly passed: ReadonlySet<string>
   /** Whether it may wait for another replica: it is not known to end the engines that have it. */
   readonly mayWait: boolean
+  /** Whether a replica could not be reached, so that only its end or its return will tell: it may wait for as long as its time lasts. */
+  readonly isUnreached: boolean
 
   constructor(
     code: ErrorCode,
     message: string,
     extra: ErrorExtra,
-    { passed, mayWait }: Pick<NotServedError, 'passed' | 'mayWait'>,
+    { passed, mayWait, isUnreached }: Pick<NotServedError, 'passed' | 'mayWait' | 'isUnreached'>,
   ) {
     super(code, message, extra)
     this.passed = passed
     this.mayWait = mayWait
+    this.isUnreached = isUnreached
   }
-}
-
-/** Whether a request that failed so never left this machine. */
-export function isUnsent(error: NodeJS.ErrnoException): boolean {
-  // Several addresses were tried, and none of them could be connected to.
-  if (error instanceof AggregateError) return true
-  return error.syscall === 'connect' || error.syscall === 'getaddrinfo'
 }

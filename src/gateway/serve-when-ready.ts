@@ -30,8 +30,12 @@ export interface Ask {
 /** Told once: without an error when all went well, or as well as it could once an answer had begun. */
 export type Done = (error?: unknown) => void
 
-/** A request that was let in and found nobody may begin anew this often. */
-const MOST_ROUNDS = 3
+/**
+ * A request that was let in and found no replica may begin anew this often. Where replicas cannot be reached it is the time
+ * that ends it, as for a cold model: control finds out that they are gone, and replaces them. A round takes 2 s then, and the
+ * limit is for those whose time has no end.
+ */
+const MOST_ROUNDS = { refused: 3, unreached: 100 }
 const NONE: ReadonlySet<string> = new Set()
 
 /**
@@ -112,9 +116,14 @@ class Rounds {
     this.#serve(this.#onServed)
   }
 
+  #mayGoOn({ mayWait, isUnreached }: NotServedError): boolean {
+    if (!mayWait || this.#round >= MOST_ROUNDS.unreached) return false
+    return this.#round < MOST_ROUNDS.refused || (isUnreached && timeLeftMs(this.#deps, this.#ask) > 0)
+  }
+
   readonly #onServed = (error?: unknown): void => {
     this.#leave()
-    if (!(error instanceof NotServedError) || !error.mayWait || this.#round === MOST_ROUNDS) return this.#done(error)
+    if (!(error instanceof NotServedError) || !this.#mayGoOn(error)) return this.#done(error)
     this.#passed = error.passed
     this.#round += 1
     this.next()
@@ -123,10 +132,16 @@ class Rounds {
 
 const nothing = (): void => {}
 
-async function waitForLoad({ coldLoads, clock }: ReadyDeps, ask: Ask, passed: ReadonlySet<string>): Promise<void> {
+/** How much longer it may wait for a replica. */
+function timeLeftMs({ coldLoads }: ReadyDeps, { budgetMs = coldLoads.waitMs, waits }: Ask): number {
+  return Math.max(0, budgetMs - waits.loadWaitMs)
+}
+
+async function waitForLoad(deps: ReadyDeps, ask: Ask, passed: ReadonlySet<string>): Promise<void> {
+  const { coldLoads, clock } = deps
   const { model, gone, waits, onStatus = () => {} } = ask
   const fromMs = clock.nowMs()
-  const budgetMs = Math.max(0, (ask.budgetMs ?? coldLoads.waitMs) - waits.loadWaitMs)
+  const budgetMs = timeLeftMs(deps, ask)
   try {
     await coldLoads.wait(model, gone, { budgetMs, passed, onStatus })
   } finally {

@@ -55,8 +55,11 @@ export interface Exchange {
 const MOST_TRIES = 3
 /** Replicas that a request finds dead by asking them first have not had it, so there may be more of those. */
 const MOST_DEAD = 10
-/** An engine may die with a request by chance. What a second one had and did not answer is not taken to one yet to be loaded. */
-const MOST_REACHED_TO_WAIT = 1
+/**
+ * All replicas of a model may die at once, and a request goes on to the one that replaces them. What this many had and did not
+ * answer, in all rounds, may be what ends them: it is taken to no other.
+ */
+const MOST_REACHED = 3
 const RETRY_AFTER_S = 2
 
 /**
@@ -108,7 +111,8 @@ class Delivery {
 
   next(): void {
     const { table, liveness, clock } = this.#deps
-    const mayTry = this.#exchange.decision.tries.length - this.#triesBefore < MOST_TRIES
+    const { tries } = this.#exchange.decision
+    const mayTry = tries.length - this.#triesBefore < MOST_TRIES && reached(tries) < MOST_REACHED
     const fresh = mayTry && this.#dead < MOST_DEAD ? this.#choose() : undefined
     const route = fresh ?? (mayTry ? this.#silent?.shift() : undefined)
     if (!route) return this.#done(failure(this.#exchange, this.#passed))
@@ -197,15 +201,19 @@ function unlessAborted<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T |
   })
 }
 
+/** How many replicas have had it, of earlier rounds, too. */
+function reached(tries: Decision['tries']): number {
+  return tries.reduce((count, { mayHaveReached }) => count + Number(mayHaveReached), 0)
+}
+
 function failure({ model, decision: { tries } }: Exchange, routes: readonly LiveRoute[]): AppError {
   const extra = { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } }
-  // Of earlier rounds, too.
-  const mayWait = tries.filter(({ mayHaveReached }) => mayHaveReached).length <= MOST_REACHED_TO_WAIT
+  const mayWait = reached(tries) < MOST_REACHED
   const passed = new Set(routes.map(routeKey))
   const count = passed.size
   if (count === 0) {
     const text = `Model "${model}" has no ready replica any more. Flotilla replaces lost replicas by itself; try again.`
-    return new NotServedError('model_not_ready', text, extra, { passed, mayWait })
+    return new NotServedError('model_not_ready', text, extra, { passed, mayWait, isUnreached: true })
   }
   const replicas = count === 1 ? 'its replica' : `${count} of its replicas`
   const refused = new Set(tries.filter(({ outcome }) => outcome === 'refused').map(({ route }) => routeKey(route)))
@@ -215,5 +223,5 @@ function failure({ model, decision: { tries } }: Exchange, routes: readonly Live
     : `Model "${model}" cannot be reached: ${replicas} did not answer.`
   const code = isRefused ? 'model_not_ready' : 'bad_gateway'
   const hint = 'Flotilla replaces lost replicas by itself; try again.'
-  return new NotServedError(code, `${text} ${hint}`, extra, { passed, mayWait })
+  return new NotServedError(code, `${text} ${hint}`, extra, { passed, mayWait, isUnreached: !isRefused })
 }

@@ -113,7 +113,7 @@ async function connectTo(
   const text = `No WebSocket with model "${model}": ${replicas} did not answer or refused. Try again.`
   const extra = { retryAfterS: RETRY_AFTER_S, details: { param: 'model' } }
   // A handshake that came to nothing may be tried again: no engine has done anything for it.
-  throw new NotServedError('bad_gateway', text, extra, { passed: tried, mayWait: true })
+  throw new NotServedError('bad_gateway', text, extra, { passed: tried, mayWait: true, isUnreached: false })
 }
 
 function connectToRoute(

@@ -135,7 +135,7 @@ describe('the model’s name that an engine wants', () => {
         outgoing.end(':"m"}')
       })
     })
-    expect(await answer).toMatchObject({ status: 502, isRefusal: true })
+    expect(await answer).toMatchObject({ status: 503, isRefusal: true })
     expect(replica.inFlight).toBe(0)
   })
 

@@ -2,6 +2,7 @@ import { ConnectionPool } from '../../platform/connection-pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { readBody } from '../../platform/http.ts'
+import { isUnsent } from '../../platform/is-unsent.ts'
 import { Instead } from '../../platform/pass-on.ts'
 import { notForEngines, type HeaderNames } from '../../platform/passed-headers.ts'
 import { forward, type AnswerObserver, type Forwarded, type Forwarder, type Upstream } from '../../platform/proxy.ts'
@@ -90,7 +91,11 @@ class EngineCall implements Forwarder {
   send(body?: Buffer, sentOn?: UpstreamConnection): void {
     // Asked for again: the engine may have ended while the body came in.
     const { port, key } = this.#replica
-    if (port === undefined) return this.fail(new AppError('bad_gateway', `The engine of ${key} has ended.`))
+    if (port === undefined) {
+      // As `noAnswer` says it.
+      const code = sentOn ? 'bad_gateway' : 'unavailable'
+      return this.fail(new AppError(code, `The engine of ${key} has ended.`))
+    }
     const { meter, trace } = this.#watch
     const upstream = engineAt(port, this.#path, this.#pool)
     upstream.sentOn = sentOn
@@ -117,8 +122,10 @@ class EngineCall implements Forwarder {
   }
 }
 
+/** 503 when the engine never had the request, so that the gateway does not count it among those that ended with one; else 502. */
 export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
-  return new AppError('bad_gateway', `The engine of ${key} did not answer: ${cause.message}.`, { cause })
+  const code = isUnsent(cause) ? 'unavailable' : 'bad_gateway'
+  return new AppError(code, `The engine of ${key} did not answer: ${cause.message}.`, { cause })
 }
 
 export function engineAt(port: number, path: string, pool?: ConnectionPool, names: HeaderNames = FOR_US): Upstream {

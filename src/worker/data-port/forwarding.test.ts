@@ -191,7 +191,6 @@ test('an engine that closes connections which it has promised to keep fails none
 
 describe('an engine without an answer', () => {
   test.each<[string, () => Promise<number>]>([
-    ['is not there', () => Promise.resolve(1)],
     ['hangs up at once', () => rawEngine((socket) => socket.destroy())],
     ['dies before the first byte', () => engineThatSays('', (socket) => socket.destroy())],
     ['dies in the middle of the head', () => engineThatSays('HTTP/1.1 200 O', (socket) => socket.destroy())],
@@ -206,6 +205,14 @@ describe('an engine without an answer', () => {
     expect(await response.text()).toContain('The engine of m#0 did not answer: ')
     expect([replica.begun, replica.ended, replica.inFlight]).toEqual([1, 1, 0])
   })
+})
+
+test('an engine that is not there never had the request, which the status tells', async () => {
+  const { ask, replica } = await aDataPort(1)
+  const response = await ask('/v1/x', { method: 'POST', body: '{}' })
+  expect([response.status, response.headers.has(REFUSAL_HEADER)]).toEqual([503, true])
+  expect(await response.text()).toContain('The engine of m#0 did not answer: ')
+  expect([replica.begun, replica.ended, replica.inFlight]).toEqual([1, 1, 0])
 })
 
 describe('an engine that dies in the middle of its answer', () => {

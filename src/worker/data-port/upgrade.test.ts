@@ -107,16 +107,16 @@ describe('no WebSocket', () => {
     expect(replica.begun).toBe(0)
   })
 
-  test.each<[string, () => Promise<number>]>([
-    ['is not there', () => Promise.resolve(1)],
-    ['hangs up', () => rawEngine((socket) => socket.destroy())],
-    ['speaks something else', () => engineThatSays('SSH-2.0-OpenSSH\r\n')],
-  ])('with an engine that %s: 502, and another replica may be asked', async (_, engine) => {
+  test.each<[string, number, () => Promise<number>]>([
+    ['is not there', 503, () => Promise.resolve(1)],
+    ['hangs up', 502, () => rawEngine((socket) => socket.destroy())],
+    ['speaks something else', 502, () => engineThatSays('SSH-2.0-OpenSSH\r\n')],
+  ])('with an engine that %s: %i, and another replica may be asked', async (_, status, engine) => {
     const { url, replica } = await aDataPort(await engine())
     const client = await rawClient(url)
     client.send(handshake(path, gatewayHeaders))
     const answer = await client.closes()
-    expect(answer).toMatch(/^HTTP\/1\.1 502 /)
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(answer).toContain(`${REFUSAL_HEADER}: 1`)
     expect([replica.inFlight, replica.ended]).toEqual([0, 1])
   })
