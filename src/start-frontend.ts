@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { rmSync } from 'node:fs'
 import { connectBus } from './bus/bus.ts'
 import { measuredBus } from './bus/measured-bus.ts'
@@ -172,6 +173,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     modelsFolder,
     hub,
     metrics,
+    address: shownAddress(server.address),
   })
   life.own('control', () => control.dispose())
   const onChange = (): void => control.wake()
@@ -269,6 +271,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const { address } = server
   const url = `${tls ? 'https' : 'http'}://${formatAddress(reachableAddress(address))}`
   return { url, address, tls, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }
+}
+
+/** As people know the machine: one that listens everywhere is known by its name. */
+function shownAddress({ host, port }: Address): string {
+  return formatAddress({ host: host === '0.0.0.0' || host === '::' ? hostname() : host, port })
 }
 
 /** A node that will never reach the bus had better hear it when it joins than when it is approved. */

@@ -5,6 +5,7 @@ import { describeCluster } from './cluster-suite.ts'
 import { describeControl } from './control-suite.ts'
 import { describeDeclaredRules } from './declared-rules-suite.ts'
 import { describeEvents } from './events-suite.ts'
+import { describeFrontends } from './frontends-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
 import { describeJoining } from './joining-suite.ts'
 import { describeKeptWorld } from './kept-world-suite.ts'
@@ -42,4 +43,5 @@ const SUITES = [
   describeLive,
   describeUnchanged,
   describePruning,
+  describeFrontends,
 ]

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import type { LeaderMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
 import type { Hub } from '../model-source/hub.ts'
@@ -29,6 +31,7 @@ import type { KeptWorld } from './kept-world.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
+import { isBefore, OtherLeaders, twoLeaders } from './other-leaders.ts'
 import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
@@ -71,6 +74,8 @@ export interface ControlDeps {
   metrics?: Metrics | undefined
   /** How often to look when nothing wakes it; a turn renews the lease. */
   pace?: Pace
+  /** Where this frontend listens, for people. */
+  address?: string | undefined
   /** For who brings parts of its own, as the simulator does; else the real ones. */
   parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: NewFeed }
 }
@@ -90,11 +95,16 @@ export interface Control {
 const PACE: Pace = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
 /** Events are for people: what nobody looked up within a month is not looked up. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
+const TWO_LEADERS = 'two leaders'
 const PRUNE_PERIOD_MS = 5 * 60_000
 
 interface Leading {
   lease: HeldLease
   feed: RoutingFeed
+  /** What it says to other leaders, if there are any. */
+  word: LeaderMessage
+  /** Another leads on this bus that was first: until we are alone this one decides nothing and says nothing else. */
+  standsBack: boolean
   hearing: Hearing | undefined
   /** After the last turn; undefined before the first. */
   after: TurnOutcome | undefined
@@ -118,10 +128,12 @@ export function startControl({
   adminKey,
   liveness,
   events: feed,
+  conditions,
   placement: policy,
   modelsFolder,
   hub,
   metrics = new Metrics(),
+  address = owner,
   pace: { turnPeriodMs, leaseTtlMs, deafAfterMs, wholeEveryMs, quietWaitMs } = PACE,
   parts: { decide, probe, newFeed = (...made: Parameters<NewFeed>) => new RoutingFeed(...made) } = {},
 }: ControlDeps): Control {
@@ -134,6 +146,7 @@ export function startControl({
   const lines = new RepeatedLines(clock)
   const own = new OwnWrites()
   const commands = new Commands({ db, bus, log, own, onChange })
+  const others = new OtherLeaders(leaseTtlMs)
   const unmetRules = new UnmetRules(clock, events)
   const loads = new LoadTracker()
   let leading: Leading | undefined
@@ -157,8 +170,22 @@ export function startControl({
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
     const feed = newFeed(clusterSecret, liveness.unreachableAfterMs)
+    others.forget()
+    const [now] = await db.query<{ since: number }>('select now_ms() as since')
+    const word = { feed: randomUUID(), owner, since: now!.since, address }
     const nothing = { hearing: undefined, after: undefined, kept: undefined, missed: new Set<string>() }
-    return { lease, feed, ...nothing, ticks: new Map(), heardMs: new Map() }
+    return { lease, feed, word, standsBack: false, ...nothing, ticks: new Map(), heardMs: new Map() }
+  }
+
+  /** Looked at right after the lease was renewed: a leader that slept through the end of its own is none any more. */
+  const lookForOthers = (now: Leading): void => {
+    bus.publish('leader', now.word)
+    const other = others.beside(clock.nowMs())
+    conditions?.look(TWO_LEADERS, other && twoLeaders(now.word, other))
+    const standsBack = other !== undefined && isBefore(other, now.word)
+    // What it knows is of before it stood back; gateways have the table of the other.
+    if (standsBack !== now.standsBack) Object.assign(now, { hearing: undefined, kept: undefined, after: undefined })
+    now.standsBack = standsBack
   }
 
   const turn = async (): Promise<void> => {
@@ -166,9 +193,15 @@ export function startControl({
     if (!leading) {
       // Who follows has nothing more to do than to find that another leads.
       problem = undefined
+      conditions?.end(TWO_LEADERS)
       return
     }
     const now = leading
+    lookForOthers(now)
+    if (now.standsBack) {
+      problem = undefined
+      return
+    }
     const { lease } = now
     const hearing = bus.isConnected() ? now.hearing : undefined
     const wasFrozen = now.after && now.after.plan.frozen.length > 0
@@ -266,7 +299,7 @@ export function startControl({
   const loop = counts.loop({ periodMs: turnPeriodMs, turn, clock, onError })
 
   const take = async (batch: HeartbeatFrom[]): Promise<boolean> => {
-    if (!leading) return false
+    if (!leading || leading.standsBack) return false
     const { lease } = leading
     try {
       const nodeIds = batch.map(({ nodeId }) => nodeId)
@@ -292,25 +325,29 @@ export function startControl({
     quietWaitMs,
   })
   bus.subscribe('heartbeat', (heartbeat, nodeId) => {
-    if (!leading) return
+    if (!leading || leading.standsBack) return
     leading.heardMs.set(nodeId, clock.nowMs())
     heartbeats.add({ nodeId, heartbeat })
   })
   bus.subscribe('gatewayLoad', (load) => loads.hear(load, clock.nowMs()))
   bus.subscribe('wake', () => loop.wake())
+  bus.subscribe('leader', (word) => {
+    if (leading && word.feed !== leading.word.feed) others.hear(word, clock.nowMs())
+  })
   const cold = new ColdLoads({ db, policy, onChange: () => loop.wake() })
   bus.respond('modelWanted', async (wanted) => {
     const after = leading?.after
     return after && cold.want(wanted, after.world, after.plan)
   })
   bus.respond('dataCertificate', async ({ public_key: key }) => {
-    return leading && { certificate: gatewayCertificate(clusterSecret, key, clock.nowMs()) }
+    if (!leading || leading.standsBack) return undefined
+    return { certificate: gatewayCertificate(clusterSecret, key, clock.nowMs()) }
   })
   bus.respond('routingSnapshot', async ({ part }) => {
     const feed = leading?.feed
     await feed?.filled
     // It may have been a long time, in which another has come to lead.
-    return feed === leading?.feed ? feed?.snapshot(part) : undefined
+    return feed === leading?.feed && !leading?.standsBack ? feed?.snapshot(part) : undefined
   })
   clusterGauges(metrics, {
     epoch: () => leading?.lease.epoch,

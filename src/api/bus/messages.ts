@@ -206,6 +206,16 @@ export const routingPart = z.object({
 })
 export type RoutingPartMessage = z.infer<typeof routingPart>
 
+/** A frontend that leads. `since`, by its store's clock, and then `owner` and `feed` say which of two was first. */
+export const leader = z.object({
+  feed: label,
+  owner: label,
+  since: z.int(),
+  /** Where the frontend listens, for people. */
+  address: label,
+})
+export type LeaderMessage = z.infer<typeof leader>
+
 /** Sent on every change, and now and then without one, so that a gateway that missed a delta notices the gap. */
 export const routingDelta = z.object({
   ...feedVersion,

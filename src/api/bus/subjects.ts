@@ -169,6 +169,8 @@ export const subjects = {
   },
   /** Something changed in the store: the leader had better look. Any frontend may say so. */
   wake: { kind: 'event', template: 'control.wake', from: ['control'], to: ['control'], message: messages.nothing },
+  /** The leader says that it leads, once a turn: a second one, on another store, hears that it is not alone. */
+  leader: { kind: 'event', template: 'control.leader', from: ['control'], to: ['control'], message: messages.leader },
 } as const satisfies Record<string, Event | Request>
 
 export type Subjects = typeof subjects
