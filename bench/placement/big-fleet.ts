@@ -56,6 +56,7 @@ function aNode(i: number): Node {
     availableRam: 400 * GIB,
     totalDisk: 4000 * GIB,
     availableDisk: 3000 * GIB,
+    freed: [],
     engines: { 'llama.cpp': { whyNot: null, version: '1', memory: 'on_load', uses: { device: 'either' } } },
   }
 }

@@ -10,6 +10,7 @@ import { NodeBus } from '../../src/worker/node-bus.ts'
 import { obey } from '../../src/worker/obey.ts'
 import { Ports } from '../../src/worker/ports.ts'
 import { Supervisor } from '../../src/worker/supervisor.ts'
+import { UnreadEnds } from '../../src/worker/unread-ends.ts'
 import type { Cluster } from '../cluster.ts'
 import { SimProcess } from '../ground/sim-process.ts'
 import { simLog } from '../ground/sim-log.ts'
@@ -87,6 +88,7 @@ export class WorkerProcess {
       report: () => supervisor.report(),
       engines: () => engineReports(machine.hasProgram),
       hardware: () => measurements.last(),
+      unread: () => ends.unread(),
       clock,
       log,
     })
@@ -111,15 +113,18 @@ export class WorkerProcess {
       limits,
       onChange: () => {
         heartbeats.wake()
-        if (meter.isStale()) measurements.wake()
+        if (ends.isOpen() || meter.isStale()) measurements.wake()
       },
       processes: simProcesses({ machine, process, queue, random, onToldToEnd: this.#cluster.watchers.onToldToEnd }),
     })
     const supervisor = hooks.supervisor?.(real, process) ?? real
     const meter = new SimMeter(machine, supervisor)
+    const ends = new UnreadEnds({ replicas: () => supervisor.all(), clock })
     const measurements = await startMeasurements(async () => machine.report(), clock, log, {
       look: async () => meter.look(),
       onNews: () => heartbeats.wake(),
+      onRead: (begunMs) => ends.read(begunMs),
+      isOpen: () => ends.isOpen(),
     })
     await supervisor.adopt({ isClean: false })
     this.supervisor = supervisor

@@ -154,6 +154,22 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(roomier).toEqual([true, false, true, true, true, false, true, false])
     })
 
+    test('what an ended replica held is known until the node’s memory was read after its end', async () => {
+      const { node, reported } = await aReported({ memory: { devices: null, ram: 5000 } })
+      const freed = async () => (await listNodes(scene().db))[0]!.freed
+      await scene().heartbeat(node, [reported], { unread: [] })
+      // Two heartbeats on the way are lost: what the worker does not mention is unread all the same.
+      node.seq += 2
+      expect(await scene().heartbeat(node, [], { unread: [reported.id] })).toMatchObject({ isSame: false })
+      expect(await freed()).toMatchObject([{ replicaId: reported.id, devices: [], ram: 5000 }])
+      expect(await scene().heartbeat(node, [], { unread: [reported.id] })).toMatchObject({
+        changed: false,
+        isSame: true,
+      })
+      expect(await scene().heartbeat(node, [], { unread: [] })).toMatchObject({ changed: true, isSame: false })
+      expect(await freed()).toBeNull()
+    })
+
     test('of many that are taken together each counts for its own node', async () => {
       const { node, reported } = await aReported()
       const other = await aNode('odin')

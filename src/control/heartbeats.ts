@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
+import { freedAfter, type EndsAndReading } from '../core/lifecycle/freed.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
+import { readFreed, saveFreed } from '../store/nodes.ts'
 import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/node-heartbeats.ts'
 import {
   deleteReplica,
@@ -61,10 +63,10 @@ export async function takeHeartbeats(
     for (const { replica, to, error } of judgement.moves) events.replicaMoved(replica, to, error)
     for (const { replica, lost } of judgement.gone) events.replicaGone(replica, lost)
   }
-  return taken.map(({ nodeId, back, otherEngines, roomier, isMeasured, isSame, heardMs, told, judgement }) => ({
+  return taken.map(({ nodeId, back, otherEngines, roomier, isMeasured, isRead, isSame, heardMs, told, judgement }) => ({
     nodeId,
     roomier,
-    changed: back || otherEngines || isMeasured || judgement.moves.length + judgement.gone.length > 0,
+    changed: back || otherEngines || isMeasured || isRead || judgement.moves.length + judgement.gone.length > 0,
     told: told > 0,
     isSame,
     heardMs,
@@ -85,6 +87,8 @@ interface Taken {
   roomier: boolean
   /** More is known of what its replicas take. */
   isMeasured: boolean
+  /** What ended replicas held is now in the reading of its memory, or is no longer waited for. */
+  isRead: boolean
   isSame: boolean
   heardMs: number
   /** How many events were appended. */
@@ -116,7 +120,7 @@ async function take(
   before: Before,
   nowMs: number,
 ): Promise<Taken | undefined> {
-  const { boot_id: bootId, seq, replicas, ...facts } = heartbeat
+  const { boot_id: bootId, seq, replicas, unread, ...facts } = heartbeat
   const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts }, before.nodes.get(nodeId))
   if (!recorded) return undefined
   const { rows, isMeasured, isWritten } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
@@ -132,8 +136,21 @@ async function take(
   for (const { replica } of judgement.gone) await deleteReplica(tx, replica)
   const news = newsOf(nodeId, recorded, judgement, heartbeat)
   for (const event of news) await appendEvent(tx, event)
-  const isSame = recorded.isSame && !isWritten && judgement.moves.length + judgement.gone.length === 0
-  return { nodeId, ...recorded, isSame, heardMs: nowMs, told: news.length, isMeasured, judgement }
+  const failed = judgement.moves.flatMap(({ replica, to }) => (to === 'failed' ? [replica] : []))
+  const ended = [...judgement.gone.map(({ replica }) => replica), ...failed]
+  const isRead = await takeFreed(tx, nodeId, recorded.freed, { ended, unread, nowMs })
+  const isSame = recorded.isSame && !isWritten && !isRead && judgement.moves.length + judgement.gone.length === 0
+  return { nodeId, ...recorded, isRead, isSame, heardMs: nowMs, told: news.length, isMeasured, judgement }
+}
+
+/** In most heartbeats nothing ends and nothing is waited for. */
+async function takeFreed(tx: Sql, nodeId: string, text: string | null, now: EndsAndReading): Promise<boolean> {
+  if (text === null && now.ended.length === 0) return false
+  const before = readFreed(text)
+  const after = freedAfter(before, now)
+  if (after === before) return false
+  await saveFreed(tx, nodeId, after)
+  return true
 }
 
 /** What people want to hear of: who is there, what serves, and what ended without being asked to. */

@@ -59,7 +59,7 @@ function unplaced(world: StoredWorld, { name }: Model, mine: readonly StoredRepl
   const next = plan.steps.find((step) => step.kind === 'reserve' && step.modelName === name)
   if (next?.kind === 'reserve') return wait(`${told}It is placed on ${nodeName(world, next.nodeId)} now.`)
   const room = plan.waiting.find((one) => one.modelName === name)
-  if (room) return wait(`${told}${describeWait(world, room.waitsFor)}`)
+  if (room) return wait(`${told}${describeWait(world, room)}`)
 
   if (plan.untried.includes(name)) return wait(`${told}Very many models wait for room: its turn to be placed comes.`)
 
@@ -85,9 +85,11 @@ function unplaced(world: StoredWorld, { name }: Model, mine: readonly StoredRepl
   return { ...nothing, state: 'stopped', reason: 'Nobody asks for it: its first request loads it.' }
 }
 
-function describeWait(world: StoredWorld, replicas: readonly Replica[]): string {
-  const names = replicas.map(({ modelName, replicaIndex }) => replicaKey(modelName, replicaIndex))
-  const where = nodeName(world, replicas[0]?.nodeId ?? '')
+function describeWait(world: StoredWorld, { nodeId, waitsFor }: Plan['waiting'][number]): string {
+  const names = waitsFor.map(({ modelName, replicaIndex }) => replicaKey(modelName, replicaIndex))
+  const where = nodeName(world, nodeId)
+  if (names.length === 0)
+    return `It waits for the next reading of the memory of ${where}: what ended there has just made room.`
   return `It waits for room on ${where}: ${names.join(', ')} must have ended first.`
 }
 

@@ -35,7 +35,15 @@ export interface Node {
   availableRam: number | null
   totalDisk: number | null
   availableDisk: number | null
+  /** What replicas held that have ended since the memory was last read: the figures above still count it as taken. */
+  freed: readonly Freed[]
   engines: Readonly<Record<string, NodeEngine>>
+}
+
+export interface Freed {
+  replicaId: string
+  devices: readonly DeviceBytes[]
+  ram: number
 }
 
 export interface Device {

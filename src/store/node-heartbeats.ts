@@ -23,6 +23,7 @@ export interface BeforeHeartbeat {
   available_ram: number | null
   total_disk: number | null
   available_disk: number | null
+  freed: string | null
 }
 
 export interface RecordedHeartbeat {
@@ -31,6 +32,8 @@ export interface RecordedHeartbeat {
   otherEngines: boolean
   roomier: boolean
   isSame: boolean
+  /** Of ended replicas, as it was before this heartbeat. */
+  freed: string | null
 }
 
 /** Of several nodes in one statement, by their ids: to ask for each by itself takes longer than to write it. */
@@ -40,8 +43,8 @@ export async function readBeforeHeartbeats(tx: Sql, nodeIds: Among): Promise<Map
 }
 
 function selectBefore(where: string): string {
-  return `select id, name, liveness, heartbeat_seq, devices, engines, total_ram, available_ram, total_disk, available_disk
-    from nodes ${where}`
+  return `select id, name, liveness, heartbeat_seq, devices, engines, total_ram, available_ram, total_disk, available_disk,
+    freed from nodes ${where}`
 }
 
 /**
@@ -89,7 +92,7 @@ export async function recordHeartbeat(
     (devicesNow !== before.devices && hasRoomierDevice(devicesText.parse(before.devices), devices))
   const back = before.liveness !== 'online'
   const isSame = !back && !isOther && before.heartbeat_seq > 0 && isSameHardware(before, facts, devicesNow)
-  return { name: before.name, back, otherEngines, roomier, isSame }
+  return { name: before.name, back, otherEngines, roomier, isSame, freed: before.freed }
 }
 
 function isSameHardware(before: BeforeHeartbeat, now: HeartbeatFacts, devices: string): boolean {

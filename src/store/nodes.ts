@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { device } from '../api/hardware.ts'
+import type { AwaitedFreed } from '../core/lifecycle/freed.ts'
 import { budgetBytes, parseBudget } from '../core/nodes/budget.ts'
 import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
 import type { Node } from '../core/types.ts'
@@ -11,6 +12,14 @@ import { decisiveEngines, reportedEngines, toNodeEngines } from './node-engines.
 import { RowMemory } from './row-memory.ts'
 
 export const devicesText = jsonText(z.array(device))
+
+const freed = z.object({
+  replicaId: z.string(),
+  devices: z.array(z.object({ index: z.number(), bytes: z.number() })),
+  ram: z.number(),
+  untilMs: z.number(),
+})
+const freedText = jsonText(z.array(freed))
 
 /** What decisions look at; read at every turn, so nothing is parsed that they do not need. */
 const decisive = {
@@ -35,6 +44,7 @@ const decisive = {
   available_ram: z.number().nullable(),
   total_disk: z.number().nullable(),
   available_disk: z.number().nullable(),
+  freed: freedText.nullable(),
   last_heartbeat: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
@@ -108,10 +118,21 @@ export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[
     availableRam: row.available_ram,
     totalDisk: row.total_disk,
     availableDisk: row.available_disk,
+    freed: row.freed ?? [],
     engines: toNodeEngines(row.engines),
     lastHeartbeatMs: row.last_heartbeat,
     tlsFingerprint: row.tls_fingerprint,
   }
+}
+
+/** What a node's row says of replicas that have ended and are not in its readings yet. */
+export function readFreed(text: string | null): readonly AwaitedFreed[] {
+  return text === null ? [] : freedText.parse(text)
+}
+
+export async function saveFreed(tx: Sql, nodeId: string, list: readonly AwaitedFreed[]): Promise<void> {
+  const text = list.length === 0 ? null : JSON.stringify(list)
+  await tx.query('update nodes set freed = $2 where id = $1', [nodeId, text])
 }
 
 /** Null without a device, or when some device could never be read. */

@@ -34,6 +34,7 @@ export function aNode(fields: Partial<Node> = {}): Node {
     availableRam: null,
     totalDisk: null,
     availableDisk: null,
+    freed: [],
     engines: { sim: aNodeEngine() },
     ...fields,
   }

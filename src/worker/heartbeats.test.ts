@@ -21,6 +21,7 @@ function someHeartbeats() {
     report: () => [],
     engines: () => [],
     hardware: () => aMachine(),
+    unread: () => ['replica7'],
     clock,
     log: silentLogger,
   })
@@ -37,7 +38,14 @@ describe('heartbeats', () => {
     expect(heartbeats.nextSeq()).toBe(4)
     heartbeats.wake()
     await clock.advance(0)
-    expect(sent.at(-1)).toEqual({ boot_id: 'boot', seq: 4, replicas: [], engines: [], ...aMachine() })
+    expect(sent.at(-1)).toEqual({
+      boot_id: 'boot',
+      seq: 4,
+      replicas: [],
+      engines: [],
+      unread: ['replica7'],
+      ...aMachine(),
+    })
   })
 
   test('at another pace the numbers go on', async () => {
@@ -107,6 +115,30 @@ describe('measurements', () => {
     await clock.advance(0)
     // Woken while one was under way: there is another.
     expect(order.slice(2)).toEqual(['look, knowing 2', 'machine', 'take, knowing 2'])
+  })
+
+  test('while something that has ended is not in the last reading, the next one comes soon, and what is read is told', async () => {
+    const clock = new VirtualClock()
+    const begun: number[] = []
+    let news = 0
+    const measurements = await startMeasurements(
+      // As a slow tool that is not waited for: its figures are those of 700 ms ago.
+      async () => ({ ...aMachine(), begunMs: clock.nowMs() - 700 }),
+      clock,
+      silentLogger,
+      {
+        look: async () => () => false,
+        onNews: () => (news += 1),
+        onRead: (begunMs) => begun.push(begunMs) > 0 && begunMs >= 0,
+        isOpen: () => begun.at(-1)! < 0,
+      },
+    )
+    onTestFinished(() => measurements.dispose())
+    expect(measurements.last()).toEqual(aMachine())
+    measurements.every(60_000)
+    await clock.advance(59_000)
+    expect(begun).toEqual([-700, -700, -200, 300])
+    expect(news).toBe(1)
   })
 
   test('one that hangs holds up nobody, and there is never a second beside it', async () => {

@@ -14,6 +14,8 @@ export interface HeartbeatDeps {
   report: () => ReportedReplicaMessage[]
   engines: () => ReportedEngineMessage[]
   hardware: () => Hardware
+  /** Ids of replicas that have ended and may be in that as if they had not. */
+  unread: () => string[]
   clock: Clock
   log: Logger
 }
@@ -57,7 +59,14 @@ export class Heartbeats {
   }
 
   #beat(): void {
-    const { boot, publish, report, engines, hardware } = this.#deps
-    publish({ boot_id: boot.id, seq: boot.takeSeq(), replicas: report(), engines: engines(), ...hardware() })
+    const { boot, publish, report, engines, hardware, unread } = this.#deps
+    publish({
+      boot_id: boot.id,
+      seq: boot.takeSeq(),
+      replicas: report(),
+      engines: engines(),
+      unread: unread(),
+      ...hardware(),
+    })
   }
 }

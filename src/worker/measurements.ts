@@ -9,6 +9,10 @@ export interface Looks {
   /** Never rejects. What it returns says whether there is anything new. */
   look(machine: Hardware): Promise<() => boolean>
   onNews: () => void
+  /** What the machine has was read, from this time on. Whether that makes something known. */
+  onRead?: (begunMs: number) => boolean
+  /** Something is not in the last reading: the next one comes soon. */
+  isOpen?: () => boolean
 }
 
 export interface Measurements {
@@ -29,6 +33,8 @@ const NOTHING_KNOWN: Hardware = {
   total_disk: 0,
   available_disk: 0,
 }
+/** So soon it is measured again while something that has ended is not in the last reading: a slow tool is not asked twice. */
+const AGAIN_MS = 500
 /** How long anybody waits for a measurement; it may go on behind our back. */
 const WAIT_MS = 5000
 
@@ -37,7 +43,7 @@ const WAIT_MS = 5000
  * node look dead. One that fails leaves the last value standing.
  */
 export async function startMeasurements(
-  measure: () => Promise<Hardware>,
+  measure: () => Promise<Hardware & { begunMs?: number }>,
   clock: Clock,
   log: Logger,
   looks?: Looks,
@@ -45,13 +51,18 @@ export async function startMeasurements(
   let last = NOTHING_KNOWN
   let underWay: Promise<void> | undefined
   let problem: string | undefined
+  let loop: ReturnType<typeof startLoop> | undefined
+  let cancelAgain = (): void => {}
 
   const take = async (): Promise<void> => {
     try {
       const take = await looks?.look(last)
-      last = await measure()
+      const calledMs = clock.nowMs()
+      const { begunMs = calledMs, ...machine } = await measure()
+      last = machine
       problem = undefined
-      if (take?.() === true) looks?.onNews()
+      const isNews = take?.() === true
+      if (looks?.onRead?.(begunMs) === true || isNews) looks?.onNews()
     } catch (error) {
       if (problem !== messageOf(error)) log.warn({ error: messageOf(error) }, 'the hardware cannot be measured')
       problem = messageOf(error)
@@ -60,10 +71,11 @@ export async function startMeasurements(
   const turn = async (): Promise<void> => {
     underWay ??= take().finally(() => (underWay = undefined))
     await atMost(clock, WAIT_MS, underWay)
+    cancelAgain()
+    if (looks?.isOpen?.() === true) cancelAgain = clock.after(AGAIN_MS, () => loop?.wake())
   }
 
   await turn()
-  let loop: ReturnType<typeof startLoop> | undefined
   return {
     last: () => last,
     every(periodMs) {
@@ -72,6 +84,7 @@ export async function startMeasurements(
     wake: () => loop?.wake(),
     async dispose() {
       await loop?.dispose()
+      cancelAgain()
     },
   }
 }

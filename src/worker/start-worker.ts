@@ -36,6 +36,7 @@ import type { Identity } from './identity.ts'
 import { KeptKey } from './kept-key.ts'
 import { startMeasurements } from './measurements.ts'
 import { MemoryMeter } from './memory-meter.ts'
+import { UnreadEnds } from './unread-ends.ts'
 import { takePart, type Departure } from './membership.ts'
 import { NodeBus } from './node-bus.ts'
 import { obey } from './obey.ts'
@@ -143,6 +144,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     report: () => replicas?.supervisor.report() ?? [],
     engines: () => replicas?.engines.report() ?? [],
     hardware: () => measurements.last(),
+    unread: () => ends.unread(),
     clock,
     log,
   })
@@ -150,9 +152,10 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   const all = (): WorkerReplica[] => replicas?.supervisor.all() ?? []
   const vram = fakeDevices?.vramOf(all) ?? createProcessVram({ clock })
   const meter = new MemoryMeter({ replicas: all, vram, clock })
+  const ends = new UnreadEnds({ replicas: all, clock })
   const onChange = (): void => {
     heartbeats.wake()
-    if (meter.isStale()) measurements.wake()
+    if (ends.isOpen() || meter.isStale()) measurements.wake()
   }
   const leavesEngines = (): boolean => options.replicas.keepEngines && !isSentAway
   let isLeaving = false
@@ -186,13 +189,15 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     },
   }
   const address = await openDataPort(options, dataPort, dataTls, life, log)
-  const measure = async (): Promise<Hardware> => {
+  const measure = async (): Promise<Hardware & { begunMs?: number }> => {
     const machine = await options.measure()
     return fakeDevices?.onto(machine, all()) ?? machine
   }
   const measurements = await startMeasurements(measure, clock, log, {
     look: (machine) => meter.look(machine),
     onNews: () => heartbeats.wake(),
+    onRead: (begunMs) => ends.read(begunMs),
+    isOpen: () => ends.isOpen(),
   })
   life.own('measurements', () => measurements.dispose())
   hardware = () => measurements.last()

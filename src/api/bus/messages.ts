@@ -42,6 +42,9 @@ export type ReportedReplicaMessage = z.infer<typeof reportedReplica>
 
 export type ReportedEngineMessage = z.infer<typeof reportedEngine>
 
+/** Of replicas that have just ended; a worker forgets the oldest of more. */
+export const MOST_UNREAD = 1000
+
 /** The worker's word on its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
 export const heartbeat = z.object({
   boot_id: label,
@@ -49,6 +52,11 @@ export const heartbeat = z.object({
   seq: z.int().positive(),
   replicas: z.array(reportedReplica).max(10_000),
   engines: z.array(reportedEngine).max(200),
+  /**
+   * Ids of replicas that have ended since the reading of the memory below began, which may count what they held as taken.
+   * Workers of the release before never say.
+   */
+  unread: z.array(z.string().max(200)).max(MOST_UNREAD).optional(),
   ...hardware.shape,
 })
 export type HeartbeatMessage = z.infer<typeof heartbeat>

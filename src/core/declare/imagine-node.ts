@@ -42,6 +42,7 @@ export function imagineNode(world: World, { spec, name, labels }: NodeIdea): Nod
     availableRam: null,
     totalDisk: null,
     availableDisk: null,
+    freed: [],
     engines: enginesOf(world, devices.length > 0),
   }
 }

@@ -4,17 +4,14 @@ import type { Need } from './types.ts'
 
 /**
  * The same question as `place`, answered by trying everything from the definitions: every set of devices, every sum anew.
- * `gone` are taken as gone with all that they held.
+ * `gone` are taken as gone with all that they held; where some are named, if only an empty list, the memory has been read
+ * since, and what has gone before is free as well.
  */
-export function fitsByForce(
-  need: Need,
-  node: Node,
-  replicas: readonly Replica[],
-  gone: readonly Replica[] = [],
-): boolean {
+export function fitsByForce(need: Need, node: Node, replicas: readonly Replica[], gone?: readonly Replica[]): boolean {
   const { model } = need
   const here = replicas.filter((replica) => replica.nodeId === node.id)
-  const left = here.filter((replica) => !gone.includes(replica))
+  const left = here.filter((replica) => !gone?.includes(replica))
+  const freed = gone ? node.freed : []
   if (!node.approved || node.desired !== 'active' || node.liveness !== 'online') return false
   const siblings = new Set(left.filter((one) => one.modelName === model.name).map((one) => one.replicaIndex))
   const indexes = Array.from({ length: node.maxReplicasPerModel }, (_, index) => index)
@@ -26,7 +23,16 @@ export function fitsByForce(
   const isAlone = source === 'unknown'
   const live = left.filter(({ state }) => state !== 'failed')
   const isUnsettled = (one: Replica): boolean => !['ready', 'draining'].includes(one.state) || one.measured === null
-  const freeRam = freeOf(node.totalRam, node.availableRam, here, left, (one) => ramHeld(one, node), headroomOf(node))
+  const unified = node.devices.filter((device) => device.unified)
+  const freedRam = freed.reduce((bytes, one) => bytes + one.ram, 0) + sum(unified.map((one) => freedOn(freed, one)))
+  const freeRam = freeOf(
+    node.totalRam,
+    node.availableRam === null ? null : node.availableRam + freedRam,
+    here,
+    left,
+    (one) => ramHeld(one, node),
+    headroomOf(node),
+  )
   const isRamKept = live.some((one) => one.claim?.alone && one.claim.devices.length === 0 && isUnsettled(one))
   if (deviceCount === 0 || (vram === 0 && !isAlone)) {
     const bytes = isAlone ? 256 * 2 ** 20 : ram
@@ -39,15 +45,21 @@ export function fitsByForce(
   return subsetsOf(node.devices).some((devices) => {
     if (devices.length < Math.max(1, deviceCount)) return false
     const frees = devices.map((device) =>
-      freeOf(device.totalVram, device.availableVram, here, left, (one) => [held(one, device), pending(one, device)], 0),
+      freeOf(
+        device.totalVram,
+        device.availableVram === null ? null : device.availableVram + freedOn(freed, device),
+        here,
+        left,
+        (one) => [held(one, device), pending(one, device)],
+        0,
+      ),
     )
     const touches = (one: Replica, device: Device): boolean =>
       [...(one.claim?.devices ?? []), ...(one.measured?.devices ?? [])].some(({ index }) => index === device.index)
-    const unified = devices.filter((device) => device.unified).length
+    const shared = devices.filter((device) => device.unified).length
     if (isAlone) {
       const isIdle = devices.every((device) => !live.some((one) => touches(one, device)))
-      const hasSome =
-        Math.min(...frees) >= 1 && budget >= devices.length && (unified === 0 || freeRam >= devices.length)
+      const hasSome = Math.min(...frees) >= 1 && budget >= devices.length && (shared === 0 || freeRam >= devices.length)
       return devices.length === deviceCount && isIdle && hasSome
     }
     const part = Math.ceil(vram / devices.length)
@@ -55,8 +67,16 @@ export function fitsByForce(
       live.some((one) => one.claim?.alone && touches(one, device) && isUnsettled(one)),
     )
     if (isKept || frees.some((free) => free < part) || part * devices.length > budget) return false
-    return unified === 0 || ram + part * unified <= freeRam
+    return shared === 0 || ram + part * shared <= freeRam
   })
+}
+
+function freedOn(freed: Node['freed'], { index }: Device): number {
+  return sum(freed.flatMap(({ devices }) => devices.filter((one) => one.index === index).map(({ bytes }) => bytes)))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0)
 }
 
 type Held = [bytes: number, pending: number]

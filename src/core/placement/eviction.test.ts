@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
 import type { Replica, World } from '../types.ts'
 import { evictables } from './eviction.ts'
-import { aBigModel, aGpuNode, aTenant, claimOn, GIB, gpus, needFor, placeOn } from './scene-suite.ts'
+import { aBigModel, aGpuNode, aTenant, claimOn, GIB, gpu, gpus, needFor, placeOn } from './scene-suite.ts'
 
 const NOW_MS = 1_000_000
 
@@ -119,6 +119,21 @@ describe('who goes', () => {
       },
     )
     expect(placement).toMatchObject({ ok: true, victims: [], waitsFor: [{ id: 't2' }] })
+  })
+
+  test('while ended ones are not in the reading of the memory yet, their room is waited for and nobody is stopped', () => {
+    const read = aGpuNode([gpu(0, 24, { availableVram: 2 * GIB })], { id: 'n1' })
+    const freed = [{ replicaId: 'gone', devices: [{ index: 0, bytes: 4 * GIB }], ram: 0 }]
+    const evictable = new Map([['t1', 0]])
+    const left = tenants.slice(1)
+    const need = needFor(aBigModel(5))
+    expect(placeOn(need, [read], left, { evictable })).toMatchObject({ ok: true, victims: [{ id: 't1' }] })
+    const waits = { ok: true, isNow: false, nodeId: 'n1', victims: [], waitsFor: [] }
+    expect(placeOn(need, [{ ...read, freed }], left, { evictable })).toMatchObject(waits)
+    expect(placeOn(need, [{ ...read, freed }], [], { evictable })).toMatchObject(waits)
+    // Of one that is too large all the same, as few as it takes with that room.
+    const more = placeOn(needFor(aBigModel(13)), [{ ...read, freed }], left, { evictable })
+    expect(more).toMatchObject({ ok: true, isNow: false, victims: [{ id: 't1' }] })
   })
 
   test('nobody on a node that refuses for another reason, or where it would not be enough', () => {

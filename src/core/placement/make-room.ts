@@ -25,8 +25,8 @@ export interface MadeRoom {
 const MOST_TRIES = 10_000
 
 /**
- * The node where it fits once others have gone. Those that end already cost nothing; of the rest as few as possible are
- * stopped, then those that are regretted least, and all of them on one node.
+ * The node where it fits once others have gone. Those that end already cost nothing, nor does what ended ones held and the
+ * next reading of the node's memory shows as free; of the rest as few as possible are stopped, then those that are regretted least, and all of them on one node.
  */
 export function makeRoom(refused: Refused, policy: PlacePolicy): MadeRoom | undefined {
   const tries: Tries = { left: MOST_TRIES }
@@ -70,7 +70,7 @@ function* roomsThatLackRoom({ fleet, refusals }: Refused): Generator<Lack> {
   for (const { nodeId, filter } of refusals) {
     if (filter !== 'memory' && filter !== 'slot' && filter !== 'disk' && filter !== 'anti_affinity') continue
     const room = fleet.roomOf(nodeId)
-    if (room && room.held.length > 0) yield { room, filter }
+    if (room && (room.held.length > 0 || room.hasFreed)) yield { room, filter }
   }
 }
 
@@ -82,9 +82,10 @@ function optionOn(
 ): Option | undefined {
   const { judge, evictable } = refused
   const ending = room.held.filter(({ replica }) => isEnding(replica.state))
-  const base = ending.length > 0 ? room.without(ending) : room
+  const isComing = ending.length > 0 || room.hasFreed
+  const base = isComing ? room.without(ending) : room
   let lacks = filter
-  if (ending.length > 0) {
+  if (isComing) {
     tries.left -= 1
     const verdict = judge.judge(base)
     if (!isRefusal(verdict)) return { seat: verdict, victims: [], regret: 0, ending }

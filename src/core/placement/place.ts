@@ -34,11 +34,11 @@ export function place(need: Need, fleet: Fleet, options: PlaceOptions): Placemen
     if (isRefusal(verdict)) refusals.push(verdict)
     else if (!best || compareSeats(verdict, best, policy) < 0) best = verdict
   }
-  if (best) return placed(judge, { seat: best, victims: [], waitsFor: [] }, refusals)
+  if (best) return placed(judge, { seat: best, victims: [], waitsFor: [] }, refusals, true)
 
   const refused = { judge, fleet, refusals, evictable: options.evictable ?? new Map<string, number>() }
   const made = makeRoom(refused, policy)
-  if (made) return placed(judge, made, refusals)
+  if (made) return placed(judge, made, refusals, false)
   return { ok: false, refusals, advice: adviseOn(judge, fleet, refusals), isBusy: wouldFitLater(refused) }
 }
 
@@ -48,8 +48,13 @@ function roomsOf(fleet: Fleet, only: string | undefined): readonly Room[] {
   return room ? [room] : []
 }
 
-function placed(judge: Judge, { seat, victims, waitsFor }: MadeRoom, refusals: readonly Refusal[]): Placement {
+function placed(
+  judge: Judge,
+  { seat, victims, waitsFor }: MadeRoom,
+  refusals: readonly Refusal[],
+  isNow: boolean,
+): Placement {
   const { id: nodeId, name: nodeName } = seat.room.node
   const { replicaIndex } = seat
-  return { ok: true, nodeId, nodeName, replicaIndex, claim: judge.claimOf(seat), victims, waitsFor, refusals }
+  return { ok: true, nodeId, nodeName, replicaIndex, claim: judge.claimOf(seat), isNow, victims, waitsFor, refusals }
 }

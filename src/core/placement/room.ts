@@ -31,6 +31,8 @@ export class Room {
   /** Of the machine's memory. Devices without any of their own take theirs out of it. */
   ram: number
   readonly hasUnified: boolean
+  /** Replicas have ended, and what they held is not in the reading as free yet: it is counted in `without` alone. */
+  hasFreed: boolean
   #ramByTotal: number
   #ramByReading: number
   disk: number
@@ -64,6 +66,7 @@ export class Room {
     this.free = this.#byTotal.map((total, position) => Math.min(total, this.#byReading[position]!))
     this.mostFree = mostOf(this.free)
     this.hasUnified = node.devices.some(({ unified }) => unified)
+    this.hasFreed = isRead && node.freed.length > 0
   }
 
   add(held: Held): void {
@@ -79,13 +82,29 @@ export class Room {
     this.#count(held!, -1, 'pending')
   }
 
-  /** As it will be when these have gone and all that they held can be read as free. */
+  /** As it will be when these have gone and all that they, and those before them, held can be read as free. */
   without(gone: readonly Held[]): Room {
     const room = new Room(this.node)
     room.#copy(this)
     for (const one of this.held) if (!gone.includes(one)) room.held.push(one)
     for (const one of gone) room.#count(one, -1, 'all')
+    if (room.hasFreed) room.#readFreed()
     return room
+  }
+
+  #readFreed(): void {
+    this.hasFreed = false
+    for (const { devices, ram } of this.node.freed) {
+      for (const { index, bytes } of devices) {
+        const position = this.node.devices.findIndex((device) => device.index === index)
+        if (position < 0) continue
+        this.#byReading[position]! += bytes
+        this.#setFree(position)
+        if (this.node.devices[position]!.unified) this.#takeRam(0, -bytes)
+      }
+      this.#takeRam(0, -ram)
+    }
+    this.mostFree = mostOf(this.free)
   }
 
   #copy(other: Room): void {
@@ -105,6 +124,7 @@ export class Room {
     this.unsettled = other.unsettled
     this.aloneOnRam = other.aloneOnRam
     this.staying = other.staying
+    this.hasFreed = other.hasFreed
     this.now = other.now
   }
 
@@ -115,8 +135,7 @@ export class Room {
       this.#byReading[position]! -= sign * unread
       this.holders[position]! += sign
       if (holding.isAlone) this.alone[position]! += sign
-      const isKept = this.alone[position]! > 0
-      this.free[position] = isKept ? 0 : Math.min(this.#byTotal[position]!, this.#byReading[position]!)
+      this.#setFree(position)
       this.vram -= sign * bytes
       if (this.node.devices[position]!.unified) this.#takeRam(sign * bytes, sign * unread)
     }
@@ -126,6 +145,11 @@ export class Room {
     if (!holding.isSettled) this.unsettled += sign
     if (holding.isAlone && holding.devices.length === 0) this.aloneOnRam += sign
     if (isStaying(replica)) this.staying += sign
+  }
+
+  #setFree(position: number): void {
+    const isKept = this.alone[position]! > 0
+    this.free[position] = isKept ? 0 : Math.min(this.#byTotal[position]!, this.#byReading[position]!)
   }
 
   #takeRam(bytes: number, pending: number): void {

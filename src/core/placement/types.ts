@@ -69,9 +69,11 @@ export type Placement =
       nodeName: string
       replicaIndex: number
       claim: Claim
-      /** Must be stopped first, all on this node; none when it can start at once. */
+      /** It can start at once. If not, others must have ended first, and their memory must have been read as free. */
+      isNow: boolean
+      /** Must be stopped first, all on this node. */
       victims: readonly Replica[]
-      /** Are ending already, and it fits when they are gone. */
+      /** Are ending already, and it fits when they are gone; none where it waits only for the memory to be read again. */
       waitsFor: readonly Replica[]
       refusals: readonly Refusal[]
     }

@@ -26,8 +26,8 @@ export interface Plan {
   steps: Step[]
   /** Nodes of a mass disappearance: their replicas are neither given up nor replaced until it is over. */
   frozen: Node[]
-  /** What will be placed as soon as something else has gone. */
-  waiting: { modelName: string; waitsFor: Replica[] }[]
+  /** What will be placed on that node when these have gone; where none is named, when its memory has been read again. */
+  waiting: { modelName: string; nodeId: string; waitsFor: Replica[] }[]
   /** What cannot be placed as things are, with every node's reason. */
   unmet: {
     modelName: string

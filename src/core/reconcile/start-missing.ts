@@ -119,10 +119,10 @@ class Start {
     const due = only === undefined ? this.#due : this.#due.filter(({ nodeId }) => nodeId === only)
     const { placement, before } = placeNext(this.#room, this.#need, due, { evictable, only })
     if (!placement.ok) return placement
-    const { victims, waitsFor, nodeId, replicaIndex, claim } = placement
+    const { isNow, victims, waitsFor, nodeId, replicaIndex, claim } = placement
     const slot = { modelName: this.modelName, revision: this.#revision, nodeId, replicaIndex, claim }
-    if (victims.length + waitsFor.length > 0) {
-      this.#makeRoom(victims, waitsFor)
+    if (!isNow) {
+      this.#makeRoom(nodeId, victims, waitsFor)
       // Held from now on, or others would take what becomes free bit by bit and all that goes would go in vain.
       fleet.add(reservedReplica({ ...slot, generation: world.nowMs, failures: 0 }))
       return placement
@@ -144,14 +144,14 @@ class Start {
     return new Map([...(this.#mayEvict ? this.#room.evictable : []), ...this.#stale])
   }
 
-  #makeRoom(victims: readonly Replica[], waitsFor: readonly Replica[]): void {
+  #makeRoom(nodeId: string, victims: readonly Replica[], waitsFor: readonly Replica[]): void {
     for (const replica of victims) {
       this.#plan.steps.push(stopFor(replica, this.modelName))
       this.#room.evictable.delete(replica.id)
       this.#room.fleet.remove(replica)
       this.#room.fleet.add(asEnding(replica))
     }
-    this.#plan.waiting.push({ modelName: this.modelName, waitsFor: [...victims, ...waitsFor] })
+    this.#plan.waiting.push({ modelName: this.modelName, nodeId, waitsFor: [...victims, ...waitsFor] })
   }
 }
 
@@ -193,7 +193,7 @@ function placeAgain(room: Room, need: Need, due: readonly Replica[], where: Wher
     fleet.remove(before)
   }
   const placement = placeIn(room, { ...need, failing }, where)
-  const isNow = placement.ok && placement.victims.length + placement.waitsFor.length === 0
+  const isNow = placement.ok && placement.isNow
   const here = placement.ok ? due.filter(({ nodeId }) => nodeId === placement.nodeId) : []
   const before = here.find(({ replicaIndex }) => placement.ok && replicaIndex === placement.replicaIndex) ?? here[0]
   for (const one of due) if (!isNow || one !== before) fleet.add(one)

@@ -59,7 +59,7 @@ export class FakeDevices {
   }
 
   /** The machine as it is, with these devices in place of its own. */
-  onto(machine: Hardware, replicas: readonly Pretender[]): Hardware {
+  onto<Machine extends Hardware>(machine: Machine, replicas: readonly Pretender[]): Machine {
     const devices = this.#devices.map(({ name, total_vram, unified }, index) => ({
       index,
       uuid: `fake-${index}`,

@@ -24,6 +24,11 @@ export interface Hardware {
   available_disk: number
 }
 
+/** With when the oldest figure of its memory was begun to be read: later ends of processes may not be in it. */
+export interface ReadHardware extends Hardware {
+  begunMs: number
+}
+
 /** A size and what is left of it. */
 export interface Space {
   totalBytes: number

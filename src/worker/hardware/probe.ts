@@ -6,7 +6,7 @@ import { toDevices } from './devices.ts'
 import { measureDisk } from './disk.ts'
 import type { Edge } from './edge.ts'
 import { createFacts } from './facts.ts'
-import type { Found, GpuVendor, Hardware, Reading, Space } from './hardware.ts'
+import type { Found, GpuVendor, ReadHardware, Reading, Space } from './hardware.ts'
 import { findIntel } from './intel.ts'
 import { measureRam } from './memory.ts'
 import { findNvidia } from './nvidia.ts'
@@ -17,7 +17,7 @@ import { createTools } from './tools.ts'
 
 export interface HardwareProbe {
   /** Measures now, or joins the measurement under way. Never rejects. */
-  measure(): Promise<Hardware>
+  measure(): Promise<ReadHardware>
 }
 
 export interface HardwareProbeOptions {
@@ -63,7 +63,8 @@ export function createHardwareProbe(options: HardwareProbeOptions): HardwareProb
   }
 
   let patienceMs = FIRST_PATIENCE_MS
-  async function measure(): Promise<Hardware> {
+  async function measure(): Promise<ReadHardware> {
+    const calledMs = clock.nowMs()
     const parts = Promise.all([sampleGpus(patienceMs), ram.sample(patienceMs), disk.sample(patienceMs)])
     patienceMs = PATIENCE_MS
     const [gpu, ramNow, diskNow] = await parts
@@ -76,10 +77,11 @@ export function createHardwareProbe(options: HardwareProbeOptions): HardwareProb
       available_ram: machine.availableBytes,
       total_disk: space.totalBytes,
       available_disk: space.availableBytes,
+      begunMs: Math.min(gpu?.sample.begunMs ?? calledMs, ramNow?.begunMs ?? calledMs),
     }
   }
 
-  let underWay: Promise<Hardware> | undefined
+  let underWay: Promise<ReadHardware> | undefined
   return {
     measure() {
       underWay ??= measure().finally(() => {

@@ -12,6 +12,8 @@ export interface Sample<T> {
   value: T
   /** Since it was read: 0 when that was just now. */
   ageMs: number
+  /** When the read of it began. */
+  begunMs: number
 }
 
 export interface SourceOptions<T> {
@@ -36,11 +38,11 @@ const SLOW_FOR_MS = 15_000
  * outlasted the patience nobody waits for it again. When it ends after all, its value counts for the next sample.
  */
 export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): Source<T> {
-  let last: { value: T; atMs: number } | undefined
+  let last: { value: T; atMs: number; begunMs: number } | undefined
   let underWay: { startedMs: number; done: Promise<void> } | undefined
   let isFailing = false
 
-  async function attempt(): Promise<void> {
+  async function attempt(begunMs: number): Promise<void> {
     // An extra turn, so that `underWay` is set before it is cleared.
     await Promise.resolve()
     let reading: Reading<T>
@@ -51,7 +53,7 @@ export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): S
     }
     underWay = undefined
     if (!reading.ok) return failed(reading.why)
-    last = { value: reading.value, atMs: clock.nowMs() }
+    last = { value: reading.value, atMs: clock.nowMs(), begunMs }
     if (isFailing) log.info({ source: name }, 'hardware: can be read again')
     isFailing = false
   }
@@ -64,13 +66,14 @@ export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): S
 
   return {
     async sample(patienceMs) {
-      underWay ??= { startedMs: clock.nowMs(), done: attempt() }
+      const nowMs = clock.nowMs()
+      underWay ??= { startedMs: nowMs, done: attempt(nowMs) }
       const leftMs = underWay.startedMs + patienceMs - clock.nowMs()
       if (leftMs > 0) await settledWithin(underWay.done, leftMs, clock)
       if (!last) return null
       const ageMs = Math.max(0, clock.nowMs() - last.atMs)
       if (underWay && ageMs > SLOW_FOR_MS) failed(`no answer for ${ageMs} ms`)
-      if (ageMs <= HELD_FOR_MS) return { value: last.value, ageMs }
+      if (ageMs <= HELD_FOR_MS) return { value: last.value, ageMs, begunMs: last.begunMs }
       last = undefined
       log.warn({ source: name }, 'hardware: could not be read for too long, no longer reported')
       return null
