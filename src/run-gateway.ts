@@ -36,6 +36,7 @@ import type { Lifetime } from './platform/lifetime.ts'
 import type { Shortcut } from './platform/wire/shortcut.ts'
 import type { Logger } from './platform/log.ts'
 import type { FamilySource, Metrics } from './platform/metrics.ts'
+import { CLUSTER_FILE, KeptCluster } from './platform/kept-cluster.ts'
 import { readOrCreateSecret } from './platform/secrets.ts'
 import { readTrust } from './platform/tls/trust.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
@@ -109,7 +110,9 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     log,
   })
   life.own('http', () => server.dispose(0))
-  const place = await placeOf(config, seed, log)
+  const cluster = new KeptCluster(folder.file(CLUSTER_FILE))
+  if (config.new_cluster) cluster.forget()
+  const place = await placeOf(config, seed, cluster, log)
   const bus = new MovingBus({ role: 'gateway', seed, log, address: place.address })
   life.own('bus', () => bus.dispose())
   const savedTable = openSavedTable(folder.file('routing-table.json'), clock, log)
@@ -123,6 +126,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
     gatewayId,
     exposeNode,
     savedTable,
+    cluster,
     certificateFile,
     metrics,
     tracer: openTracing(config, { log, life, metrics })?.('gateway'),
@@ -172,10 +176,10 @@ interface Place {
 }
 
 /** A bus that was named is used as named; otherwise a frontend says where it is. */
-async function placeOf(config: Config, seed: string, log: Logger): Promise<Place> {
+async function placeOf(config: Config, seed: string, cluster: KeptCluster, log: Logger): Promise<Place> {
   const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, key } = config
   if (natsUrl === undefined) {
-    const frontends = new AnyFrontend(frontendsOf(config), readTrust(config.ca, config.fingerprint))
+    const frontends = new AnyFrontend(frontendsOf(config), readTrust(config.ca, config.fingerprint), undefined, cluster)
     return { ask: askFrontends(frontends, key!, publicKeyOf(seed)) }
   }
   const natsTls = readNatsTls(config)

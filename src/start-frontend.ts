@@ -41,7 +41,7 @@ import type { Tracer } from './platform/tracing/tracer.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
-import { agreeOn, CLUSTER_SECRET } from './store/cluster-facts.ts'
+import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { measuredDatabase } from './store/measured-database.ts'
 import { listNodes } from './store/nodes.ts'
@@ -122,6 +122,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, CLUSTER_SECRET, secrets.clusterSecret)
+  const clusterId = await agreeOn(db, CLUSTER_ID, randomUUID())
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,
@@ -165,6 +166,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     log,
     owner,
     clusterSecret,
+    clusterId,
     adminKey,
     liveness,
     events,
@@ -214,6 +216,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     ending: ending.signal,
     adminKey,
     clusterSecret,
+    clusterId,
     heartbeatPeriodMs: config.heartbeat_ms,
     localInference,
     autoApprove: config.auto_approve,

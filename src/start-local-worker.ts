@@ -34,6 +34,7 @@ export function startLocalWorker(
   const probe = createHardwareProbe({ folder: workerFolder, clock, log })
   const options: WorkerOptions = {
     ...joining,
+    isNewCluster: config.new_cluster,
     nodeName: config.node_name,
     nodeType: config.node_type,
     labels: config.node_labels,

@@ -19,6 +19,7 @@ import { SimProcess } from '../ground/sim-process.ts'
 import { simLog } from '../ground/sim-log.ts'
 
 const CLUSTER_SECRET = 'simulated'
+const CLUSTER_ID = 'simulated'
 
 /** One run of a frontend: the real control, and the real handlers of what admins and nodes ask of it. */
 export class FrontendProcess {
@@ -47,6 +48,7 @@ export class FrontendProcess {
       log,
       owner: name,
       clusterSecret: CLUSTER_SECRET,
+      clusterId: CLUSTER_ID,
       adminKey: () => 'admin',
       liveness: settings.liveness,
       events: { wake: () => {} },
@@ -74,6 +76,7 @@ export class FrontendProcess {
       log,
       clock,
       clusterSecret: CLUSTER_SECRET,
+      clusterId: CLUSTER_ID,
       heartbeatPeriodMs: settings.heartbeatPeriodMs,
       autoApprove: false,
       approves: () => false,

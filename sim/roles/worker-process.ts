@@ -64,6 +64,7 @@ export class WorkerProcess {
     const log = simLog(trace, process.name)
     const boot = openBoot(BOOT_FILE, machine.bootName, false, machine.disk)
     let nodeId: string | undefined
+    let isUnknown = false
     const link = new NodeBus({
       seed: machine.publicKey,
       log,
@@ -74,7 +75,8 @@ export class WorkerProcess {
       obey: (bus: Bus, id: string) => {
         const replicas = { supervisor, engines: nobody, files: nobody, pulls: nobody } as never
         const onShutdown = (reason: string): void => this.#depart({ why: 'removed', message: reason })
-        obey(bus, id, { replicas, nextSeq: () => heartbeats.nextSeq(), onShutdown })
+        const onUnknown = (): void => void (isUnknown = true)
+        obey(bus, id, { replicas, nextSeq: () => heartbeats.nextSeq(), onShutdown, onUnknown })
       },
       onConnected: () => heartbeats.wake(),
     })
@@ -153,6 +155,11 @@ export class WorkerProcess {
         onRegistered: (id) => {
           nodeId = id
           machine.nodeId = id
+        },
+        isDue: () => {
+          const isDue = isUnknown
+          isUnknown = false
+          return isDue
         },
         onCredentials: (_id, given) => {
           this.credentials = given

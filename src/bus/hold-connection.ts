@@ -14,6 +14,8 @@ export interface HoldDeps {
   /** From 0 to 1: many that lose one bus must not ask in step. */
   random: () => number
   log: Logger
+  /** Something other than the connection is a reason to ask for other credentials now. */
+  isDue?: (() => boolean) | undefined
   /** How often the connection is looked at. */
   checkMs?: number | undefined
   /** How often credentials are asked for although all is well, where it is not as usual. */
@@ -61,6 +63,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
   let awayMs: number | undefined
   while (!signal.aborted && clock.nowMs() < renewMs) {
     await sleep(clock, checkMs, signal)
+    if (deps.isDue?.()) return
     if (link.isConnected()) {
       contact.asks = 0
       contact.problem = undefined

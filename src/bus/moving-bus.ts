@@ -46,7 +46,7 @@ export class MovingBus implements Bus {
     // Asked for at every connect, so a new one is in force from the next one on: at the latest when the old one ends.
     this.#jwt = jwt
     const before = this.#current
-    const isSame = before?.url === url && before.ca === ca
+    const isSame = before?.url === url && before.ca === ca && before.clientId === clientId
     if (isSame && !before.bus.isRefused()) return
     const { role, log, connect = connectBus } = this.#deps
     const bus = await connect({ address: this.#address(url, { ca, name }), role, clientId, log })

@@ -32,6 +32,13 @@ export const options = {
     help: 'Where keys, database and logs are kept; one instance per folder',
     default: (env) => join(xdg(env, 'XDG_DATA_HOME', '.local/share'), 'flotilla'),
   },
+  new_cluster: {
+    type: boolean,
+    value: 'true|false',
+    help: 'Let this data folder belong to whatever cluster its database or its frontend is of now, and forget the one before. For one start',
+    default: () => 'false',
+    switch: true,
+  },
   listen: {
     type: address,
     value: 'host:port',

@@ -40,6 +40,7 @@ import { sessionAnswers } from './api/sessions.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
 import { actAs, addressOf } from './acting.ts'
+import { OtherClusters } from './other-clusters.ts'
 import { checkProtocol } from './registration.ts'
 
 type AdminAnswerName = Exclude<AdminRouteName, AdminStreamName>
@@ -50,6 +51,7 @@ const MOST_BODY_BYTES = 1024 * 1024
 export function adminApi(deps: AdminDeps): Handler {
   const answers = adminAnswers(deps)
   const wrongKeys = new WrongKeys(deps.clock)
+  const others = new OtherClusters(deps)
   const streams: Readonly<Partial<Record<AdminRouteName, Stream>>> = adminStreams(deps)
   const routes = (Object.keys(adminRoutes) as AdminRouteName[]).map((name) => ({ name, ...adminRoutes[name] }))
   return async (request, response) => {
@@ -57,6 +59,8 @@ export function adminApi(deps: AdminDeps): Handler {
     const match = matchRoute(routes, request.method ?? 'GET', path)
     if (!('route' in match)) throw unmatched(path, request.method ?? 'GET', match.allowed)
     const { route, params } = match
+    // Before anything that it shows is judged: its token and its node are those of its own cluster.
+    if (route.auth === 'join' || route.auth === 'node') others.check(request)
     const caller = await authorize(request, route.auth, params, deps).catch((error: unknown) => {
       throw wrongKeys.judge(request, error)
     })

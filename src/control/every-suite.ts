@@ -7,6 +7,7 @@ import { describeDeclaredRules } from './declared-rules-suite.ts'
 import { describeEvents } from './events-suite.ts'
 import { describeFrontends } from './frontends-suite.ts'
 import { describeHeartbeats } from './heartbeats-suite.ts'
+import { describeIdentity } from './identity-suite.ts'
 import { describeJoining } from './joining-suite.ts'
 import { describeKeptWorld } from './kept-world-suite.ts'
 import { describeLive } from './live-suite.ts'
@@ -29,6 +30,7 @@ const SUITES = [
   describeControl,
   describeHeartbeats,
   describeJoining,
+  describeIdentity,
   describeEvents,
   describeApproval,
   describeWorld,

@@ -42,6 +42,7 @@ export function describeFrontends(storeName: string, openStore: OpenStore): void
         owner,
         address: `${owner}.example:8080`,
         adminKey: () => it.key,
+        clusterId: 'test-cluster',
         clusterSecret: 'secret',
         liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
         events: { wake() {} },

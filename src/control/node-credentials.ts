@@ -7,7 +7,7 @@ import { dataKeyOf } from './data-key.ts'
 
 export type CredentialDeps = Pick<
   AdminDeps,
-  'clusterSecret' | 'heartbeatPeriodMs' | 'credentialsFor' | 'onNodeApproved'
+  'clusterSecret' | 'clusterId' | 'heartbeatPeriodMs' | 'credentialsFor' | 'onNodeApproved'
 >
 
 /** What a node learns about itself. A pending one learns that it is pending, and nothing it could use. */
@@ -17,7 +17,8 @@ export async function registeredAs(
   request: IncomingMessage,
 ): Promise<Registered> {
   const { id, name, public_key: publicKey } = node
-  if (node.approved_at === null) return { node_id: id, name, approved: false, credentials: null }
+  const cluster = { cluster_id: deps.clusterId }
+  if (node.approved_at === null) return { node_id: id, name, approved: false, credentials: null, ...cluster }
   await deps.onNodeApproved(publicKey, id)
   const credentials = {
     ...(await deps.credentialsFor(id, publicKey, request)),
@@ -25,5 +26,5 @@ export async function registeredAs(
     data_ca: clusterCa(deps.clusterSecret).certificate,
     heartbeat_period_ms: deps.heartbeatPeriodMs,
   }
-  return { node_id: id, name, approved: true, credentials }
+  return { node_id: id, name, approved: true, credentials, ...cluster }
 }

@@ -27,6 +27,8 @@ export class RoutingFeed {
   readonly #feed = randomUUID()
   readonly #clusterSecret: string
   readonly #heardWithinMs: number
+  /** Which cluster speaks. */
+  readonly #from: { cluster_id?: string }
   #version = 0
   #models: RoutedModelMessage[] = []
   #routes = new Map<string, RouteMessage>()
@@ -34,13 +36,14 @@ export class RoutingFeed {
   /** The table of this version, cut for messages; made when a gateway asks. */
   #parts: RoutingPart[] | undefined
   /** What the routes and models were made from. */
-  #from: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
+  #madeFrom: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
   #heardToldMs = Number.NEGATIVE_INFINITY
   /** Since their rows were read: a heartbeat that tells nothing new is no reason to read a node again. */
   readonly #heardMs = new Map<string, number>()
   readonly #filled = Promise.withResolvers<void>()
 
-  constructor(clusterSecret: string, heardWithinMs = HEARD_WITHIN_MS) {
+  constructor(clusterSecret: string, heardWithinMs = HEARD_WITHIN_MS, clusterId?: string) {
+    this.#from = clusterId === undefined ? {} : { cluster_id: clusterId }
     this.#clusterSecret = clusterSecret
     this.#heardWithinMs = heardWithinMs
   }
@@ -64,6 +67,7 @@ export class RoutingFeed {
     const heard = this.#heard(world)
     const delta = {
       feed: this.#feed,
+      ...this.#from,
       from_version: fromVersion,
       version: this.#version,
       ...(modelsChanged ? { models: this.#models } : {}),
@@ -74,7 +78,8 @@ export class RoutingFeed {
     }
     if (this.#version === fromVersion || bytesOf(delta) <= MOST_PART_BYTES) return delta
     // Too much for one message: a delta that fits no table makes every gateway ask for the table, which comes in parts.
-    return { feed: this.#feed, from_version: this.#version, version: this.#version, set: [], removed: [], heard }
+    const version = this.#version
+    return { feed: this.#feed, ...this.#from, from_version: version, version, set: [], removed: [], heard }
   }
 
   /** These heartbeats are in the store. */
@@ -87,14 +92,14 @@ export class RoutingFeed {
     this.#parts ??= cutTable({ keys: this.#keys, models: this.#models, routes: this.#routes.values() })
     const { length } = this.#parts
     const found = this.#parts[part] ?? { keys: [], models: [], routes: [] }
-    return { feed: this.#feed, version: this.#version, parts: length, ...found }
+    return { feed: this.#feed, ...this.#from, version: this.#version, parts: length, ...found }
   }
 
   /** What there is to tell of a world. Of one whose rows are the very same there is nothing, and nothing is looked at. */
   #redraw(world: StoredWorld): { set: RouteMessage[]; removed: string[]; modelsChanged: boolean } {
     const { models, nodes, replicas, rules } = world
-    const from = this.#from
-    this.#from = { models, nodes, replicas, rules }
+    const from = this.#madeFrom
+    this.#madeFrom = { models, nodes, replicas, rules }
     const isSameWorld =
       from?.models === models && from.nodes === nodes && from.replicas === replicas && from.rules === rules
     if (isSameWorld) return { set: [], removed: [], modelsChanged: false }

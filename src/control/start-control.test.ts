@@ -52,6 +52,7 @@ async function aControl() {
     log: silentLogger,
     owner: 'it',
     adminKey: () => 'fla_test',
+    clusterId: 'c',
     clusterSecret: 'secret',
     liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
     events: { wake: () => (wakes += 1) },

@@ -35,6 +35,7 @@ import { isBefore, OtherLeaders, twoLeaders } from './other-leaders.ts'
 import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
+import { UnknownNodes } from './unknown-nodes.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
@@ -59,6 +60,7 @@ export interface ControlDeps {
   /** Who we are in the election: stable for one data folder, so that a restart resumes its own lease at once. */
   owner: string
   clusterSecret: string
+  clusterId: string
   /** Of this frontend; gateways on their own take it as well, while it leads. */
   adminKey: () => string
   liveness: LivenessLimits
@@ -125,6 +127,7 @@ export function startControl({
   log,
   owner,
   clusterSecret,
+  clusterId,
   adminKey,
   liveness,
   events: feed,
@@ -147,6 +150,7 @@ export function startControl({
   const own = new OwnWrites()
   const commands = new Commands({ db, bus, log, own, onChange })
   const others = new OtherLeaders(leaseTtlMs)
+  const unknown = new UnknownNodes({ db, bus, clock, log, clusterId })
   const unmetRules = new UnmetRules(clock, events)
   const loads = new LoadTracker()
   let leading: Leading | undefined
@@ -169,7 +173,7 @@ export function startControl({
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
     const lease = { name: 'leader', owner, epoch: answer.epoch }
-    const feed = newFeed(clusterSecret, liveness.unreachableAfterMs)
+    const feed = newFeed(clusterSecret, liveness.unreachableAfterMs, clusterId)
     others.forget()
     const [now] = await db.query<{ since: number }>('select now_ms() as since')
     const word = { feed: randomUUID(), owner, since: now!.since, address }
@@ -306,6 +310,8 @@ export function startControl({
       const take = () => own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch), changedNodes)
       const outcomes = await counts.taking(batch.length, take)
       leading?.feed.hear(outcomes)
+      const taken = new Set(outcomes.map(({ nodeId }) => nodeId))
+      await unknown.look(nodeIds.filter((id) => !taken.has(id)))
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed) || isRoomFor(outcomes)) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()

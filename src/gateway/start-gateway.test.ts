@@ -10,6 +10,7 @@ import type { Bus } from '../bus/bus.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { ExchangeHandler } from '../platform/exchange.ts'
 import { prometheusText } from '../platform/exposition.ts'
+import { KeptCluster } from '../platform/kept-cluster.ts'
 import { silentLogger } from '../platform/log.ts'
 import { serve } from '../testing/http.ts'
 import { roleBuses } from '../testing/role-buses.ts'
@@ -68,10 +69,10 @@ class FakeBus {
   }
 }
 
-function aGateway(control = new FakeBus(), file = join(tempFolder(), 'table.json')) {
+function aGateway(control = new FakeBus(), file = join(tempFolder(), 'table.json'), cluster = new KeptCluster()) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1))
   const savedTable = openSavedTable(file, clock, silentLogger)
-  const options = { bus: control.bus, clock, log: silentLogger, gatewayId: 'g', exposeNode: false, savedTable }
+  const options = { bus: control.bus, clock, log: silentLogger, gatewayId: 'g', exposeNode: false, savedTable, cluster }
   const gateway = startGateway(options)
   onTestFinished(() => gateway.dispose())
   return { control, clock, gateway, file, replicas: () => gateway.readyReplicas('m') }
@@ -287,5 +288,51 @@ describe('two gateways on one bus', () => {
     // It goes on by itself.
     release()
     expect(await answer).toBe(200)
+  })
+})
+
+describe('a table of another cluster', () => {
+  const theirs = { cluster_id: 'theirs' }
+  const ours = { cluster_id: 'ours' }
+
+  test('is not taken, whether it comes as a delta or is asked for; the table there is stays, and it is told', async () => {
+    const { control, clock, gateway, replicas } = aGateway()
+    control.table = { ...aTable(1, 2), ...ours }
+    await clock.advance(0)
+    const empty = { ...aTable(0, 0, 'empty'), models: [], ...theirs }
+    control.table = empty
+    control.tell({ ...aDelta(0, 1, [], 'empty'), models: [], ...theirs })
+    await clock.advance(60_000)
+    control.tell({ ...aDelta(1, 1, [], 'empty'), ...theirs })
+    expect([replicas(), gateway.problem()]).toEqual([2, undefined])
+    expect(gateway.note()).toMatch(/of another cluster \(theirs\).*our own \(ours\)/)
+    control.table = { ...aTable(3, 3), ...ours }
+    await clock.advance(70_000)
+    expect([replicas(), gateway.note()]).toEqual([3, undefined])
+  })
+
+  test('is not served from a file either', async () => {
+    const first = aGateway()
+    first.control.table = { ...aTable(1, 2), ...ours }
+    await first.clock.advance(5000)
+    await first.gateway.dispose()
+    const cluster = new KeptCluster()
+    cluster.learn('theirs')
+    const moved = aGateway(new FakeBus(), first.file, cluster)
+    await moved.clock.advance(5000)
+    expect(moved.gateway.problem()).toBe('no routing table yet')
+    const again = aGateway(new FakeBus(), first.file)
+    await again.clock.advance(5000)
+    expect(again.replicas()).toBe(2)
+    again.control.tell({ ...aDelta(0, 1, [], 'empty'), models: [], ...theirs })
+    expect(again.replicas()).toBe(2)
+  })
+
+  test('is what one of the release before cannot be told from: it is taken', async () => {
+    const { control, clock, replicas } = aGateway()
+    control.table = { ...aTable(1, 2), ...ours }
+    await clock.advance(0)
+    control.tell(aDelta(1, 2, [aRoute(7)]))
+    expect(replicas()).toBe(3)
   })
 })

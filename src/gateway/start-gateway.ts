@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { RoutingDeltaMessage } from '../api/bus/messages.ts'
+import type { RoutingDeltaMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
-import { messageOf } from '../platform/errors.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
+import { KeptCluster } from '../platform/kept-cluster.ts'
 import type { Logger } from '../platform/log.ts'
 import { Metrics } from '../platform/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 import { DataCertificate } from './data-certificate.ts'
+import { ForeignFeed } from './foreign-feed.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { startLoop } from '../platform/loop.ts'
 import { fetchTable } from './fetch-table.ts'
@@ -27,6 +29,8 @@ export interface GatewayOptions {
   /** Whether answers say which node and replica they come from. */
   exposeNode: boolean
   savedTable?: SavedTable
+  /** The cluster it belongs to, as far as is known; tables of any other are not taken. */
+  cluster?: KeptCluster
   /** For who looks into it, or reaches replicas in a way of its own. */
   table?: CountedTable
   network?: Network
@@ -80,6 +84,7 @@ const SAVED_AFTER_MS = 2000
 export function startGateway(options: GatewayOptions): Gateway {
   const { bus, clock, log, gatewayId, exposeNode, savedTable, network, limits = {} } = options
   const table = options.table ?? new CountedTable()
+  const foreign = new ForeignFeed(options.cluster ?? new KeptCluster(), clock, log)
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
   const { read = {}, modelLoadWaitMs, checkMs = CHECK_PERIOD_MS, staleAfterMs = STALE_AFTER_MS } = limits
   const ids = { gatewayId, exposeNode }
@@ -113,10 +118,14 @@ export function startGateway(options: GatewayOptions): Gateway {
   /** When the table was saved that we serve from; undefined once control has spoken. */
   let savedAtMs: number | undefined
 
+  const toSave = (): RoutingSnapshotMessage | undefined => {
+    const snapshot = table.snapshot()
+    return snapshot && { ...snapshot, cluster_id: foreign.clusterId }
+  }
   const hear = (isChanged: boolean): void => {
     heardMs = clock.nowMs()
     savedAtMs = undefined
-    if (isChanged) savedTable?.changed(() => table.snapshot())
+    if (isChanged) savedTable?.changed(toSave)
   }
   const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
   const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > staleAfterMs
@@ -138,7 +147,9 @@ export function startGateway(options: GatewayOptions): Gateway {
       if (!isWanted && !isStale()) return
       isWanted = false
       try {
-        table.replace(await fetchTable(bus))
+        const fetched = await fetchTable(bus)
+        if (foreign.isForeign(fetched)) throw new AppError('other_cluster', 'The routing table is of another cluster.')
+        table.replace(fetched)
         hear(true)
       } catch (error) {
         isWanted = true
@@ -163,6 +174,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     loop.wake()
   }
   bus.subscribe('routingDelta', (delta: RoutingDeltaMessage) => {
+    if (foreign.isForeign(delta)) return
     if (table.apply(delta, clock.nowMs())) hear(delta.version !== delta.from_version)
     else refresh()
   })
@@ -178,7 +190,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   const cancelSaved = clock.after(savedTable ? SAVED_AFTER_MS : 0, () => {
     if (table.hasSnapshot()) return
     const found = savedTable?.load()
-    if (!found) return
+    if (!found || foreign.isForeign(found.table)) return
     table.replace(found.table)
     savedAtMs = found.savedAtMs
     log.warn({ saved_at: timeOf(savedAtMs) }, 'gateway: control does not answer; serving from the saved routing table')
@@ -198,6 +210,8 @@ export function startGateway(options: GatewayOptions): Gateway {
     readyReplicas: (modelName) => table.routesOf(modelName).length,
     problem: () => (table.hasSnapshot() ? undefined : 'no routing table yet'),
     note() {
+      const other = foreign.note()
+      if (other !== undefined) return other
       if (savedAtMs !== undefined)
         return `control has not answered yet; serving from the table saved at ${timeOf(savedAtMs)}`
       const seconds = Math.round((silentMs() ?? 0) / 1000)

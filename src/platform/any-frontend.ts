@@ -1,5 +1,7 @@
+import { MOST_CLUSTER_ID } from '../core/lib/cluster-id.ts'
 import { AppError, errorTable, messageOf, type ErrorCode } from './errors.ts'
 import { requestJson, StrangeAnswerError, type JsonAnswer, type JsonRequest } from './http-client.ts'
+import { CLUSTER_HEADER, KeptCluster } from './kept-cluster.ts'
 import { UntrustedError, type Trust } from './tls/trust.ts'
 
 const CALL_TIMEOUT_MS = 10_000
@@ -19,12 +21,20 @@ export class AnyFrontend {
   readonly #urls: readonly string[]
   readonly #trust: Trust
   readonly #send: typeof requestJson
+  readonly #cluster: KeptCluster
   #first = 0
 
-  constructor(urls: readonly string[], trust: Trust = {}, send: typeof requestJson = requestJson) {
+  /** `cluster`: the one that the caller belongs to, which the first answer tells. Answers of any other do not count. */
+  constructor(
+    urls: readonly string[],
+    trust: Trust = {},
+    send: typeof requestJson = requestJson,
+    cluster = new KeptCluster(),
+  ) {
     this.#urls = urls
     this.#trust = trust
     this.#send = send
+    this.#cluster = cluster
   }
 
   /** The frontend to ask first, then, at further attempts, the others. */
@@ -36,6 +46,9 @@ export class AnyFrontend {
     const silences: string[] = []
     let strangers = 0
     let untrusted: UntrustedError | undefined
+    let other: AppError | undefined
+    const ours = this.#cluster.id
+    const known = ours === undefined ? {} : { [CLUSTER_HEADER]: ours }
     for (let i = 0; i < this.#urls.length; i += 1) {
       const at = (this.#first + i) % this.#urls.length
       const url = new URL(`${this.#urls[at]}${path}`)
@@ -45,12 +58,14 @@ export class AnyFrontend {
           timeoutMs: CALL_TIMEOUT_MS,
           trust: this.#trust,
           ...request,
+          headers: { ...known, ...request.headers },
         })
-        const result = judge(answer)
+        const result = judge(answer, this.#cluster)
         this.#first = at
         return result
       } catch (error) {
         if (error instanceof UntrustedError) untrusted = error
+        else if (error instanceof AppError && error.code === 'other_cluster') other = error
         else if (isLastWord(error)) throw error
         silences.push(`${url.origin}: ${messageOf(error)}`)
         // What fails on its side may be a proxy whose frontend is away.
@@ -59,19 +74,37 @@ export class AnyFrontend {
     }
     // The others may be away for a moment; this is for a person to put right.
     if (untrusted) throw untrusted
+    if (other) throw other
     const text = `No frontend answers (${silences.join('; ')}).`
     throw strangers === silences.length ? new StrangersError(text) : new AppError('unavailable', text)
   }
 }
 
-function judge({ status, body }: JsonAnswer): unknown {
-  if (status === 200) return body
-  const { code, message, type: _, ...details } = ((body ?? {}) as { error?: ErrorBody }).error ?? {}
+/** Whatever another cluster says, be it yes or no, is not for the caller. */
+function judge({ status, body }: JsonAnswer, cluster: KeptCluster): unknown {
+  const said = (body ?? {}) as { error?: ErrorBody; cluster_id?: unknown }
+  const from = clusterIn(status === 200 ? said.cluster_id : said.error?.['cluster_id'])
+  if (cluster.isOther(from)) throw otherCluster(cluster.id!, from!)
+  if (status === 200) {
+    cluster.learn(from)
+    return body
+  }
+  const { code, message, type: _, ...details } = said.error ?? {}
   if (code === undefined || !(code in errorTable)) {
     // Somebody's proxy, or another program: nothing that speaks for the cluster.
     throw new StrangeAnswerError(`answered ${status}, but not as a Flotilla frontend does`, status)
   }
   throw new AppError(code as ErrorCode, message ?? `answered ${status}`, { details })
+}
+
+function clusterIn(id: unknown): string | undefined {
+  return typeof id === 'string' && id !== '' && id.length <= MOST_CLUSTER_ID ? id : undefined
+}
+
+function otherCluster(ours: string, theirs: string): AppError {
+  const text = `The frontend is of another cluster (${theirs}) than this machine (${ours}): nothing that it says is done.`
+  const how = `If its store was lost, restore the backup. To move this machine to that cluster, restart it with --new-cluster.`
+  return new AppError('other_cluster', `${text} ${how}`)
 }
 
 interface ErrorBody extends Record<string, unknown> {

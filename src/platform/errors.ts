@@ -8,9 +8,13 @@ export const errorTable = {
   forbidden: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
+  /** The store has no such node, and no word of its removal: the node is to register again. */
+  node_unknown: { status: 404, type: 'not_found_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   timeout: { status: 408, type: 'timeout_error' },
   conflict: { status: 409, type: 'conflict_error' },
+  /** The caller belongs to another cluster than the frontend that answers. */
+  other_cluster: { status: 409, type: 'conflict_error' },
   too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   expectation_failed: { status: 417, type: 'invalid_request_error' },

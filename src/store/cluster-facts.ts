@@ -15,6 +15,12 @@ export function agreeOn(db: Database, name: string, proposal: string): Promise<s
 /** The fact from which data keys and the cluster's CA are made. */
 export const CLUSTER_SECRET = 'cluster_secret'
 
+/**
+ * The fact by which workers, gateways and frontends tell this cluster from another. Chance alone makes it: the secret may be
+ * replaced. A backup holds it, so a restored cluster is the same one.
+ */
+export const CLUSTER_ID = 'cluster_id'
+
 /** Another one in its place, for a cluster that is stopped: what runs has the old one in memory. */
 export async function replaceFact(tx: Sql, name: string, value: string): Promise<void> {
   await tx.query(

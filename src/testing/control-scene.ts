@@ -30,6 +30,7 @@ import { aHeartbeat, aRule } from './builders.ts'
 import { ScriptedWorker } from './scripted-worker.ts'
 
 export const ADMIN_KEY = 'fla_test_admin_key'
+export const CLUSTER_ID = 'test-cluster'
 export const JOIN_TOKEN = 'join'
 const LIMITS = { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 }
 
@@ -273,6 +274,7 @@ function depsFor(
     adminKey: () => asked.adminKey,
     replaceAdminKey: (key) => void (asked.adminKey = key),
     clusterSecret: 'secret',
+    clusterId: CLUSTER_ID,
     heartbeatPeriodMs: 5000,
     autoApprove: false,
     approves: () => false,

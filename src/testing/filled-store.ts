@@ -33,6 +33,7 @@ export function fillStore(db: Database): Promise<void> {
     await tx.query(
       `insert into api_keys (id, name, key_hash, scopes, created_at) values ('k', 'nb', 'hash', '["inference"]', 1)`,
     )
+    await tx.query(`insert into removed_nodes values ('n0', 'U0', 'gone', 1)`)
     await tx.query(`insert into cluster_facts values ('cluster_secret', 'flc_secret')`)
     await tx.query(
       `insert into model_facts (model_name, revision, payload_bytes, read_at) values ('thor', 'r', 17179869184, 1)`,

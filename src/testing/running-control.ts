@@ -39,6 +39,7 @@ export async function runControl(scene: ControlScene): Promise<RunningControl> {
     owner: 'it',
     adminKey: () => 'fla_test',
     clusterSecret: 'secret',
+    clusterId: 'test-cluster',
     liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
     events: { wake() {} },
     placement: 'spread',

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import type { NodeRegistration } from '../api/admin/schemas.ts'
 import { signedText } from '../api/node-signature.ts'
 import { newSeed, publicKeyOf, verify } from '../bus/nkey.ts'
@@ -6,7 +7,9 @@ import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer, JsonRequest } from '../platform/http-client.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
+import { KeptCluster } from '../platform/kept-cluster.ts'
 import { askInCommon, refuseProtocol, SPOKEN } from '../platform/protocol.ts'
+import { tempFolder } from '../testing/temp-folder.ts'
 import { Frontends, type Facts } from './frontends.ts'
 
 const seed = newSeed()
@@ -18,12 +21,13 @@ const fails = (code: ConstructorParameters<typeof AppError>[0], text: string): J
 }
 
 /** Frontends at a, b and c, each of which answers as told; and what they were asked. */
-function frontends(answers: Record<string, JsonAnswer | Error>) {
+function frontends(answers: Record<string, JsonAnswer | Error>, cluster?: KeptCluster) {
   const asked: { url: URL; request: JsonRequest }[] = []
   const all = new Frontends({
     urls: Object.keys(answers).map((name) => `http://${name}`),
     joinToken: 'flj_1',
     seed,
+    cluster,
     nowMs: () => 1_700_000_000_000,
     async send(url, request) {
       asked.push({ url, request })
@@ -92,4 +96,60 @@ test('when none answers, each one and its reason is told, without what else is i
   expect((error as AppError).message).toBe(
     'No frontend answers (http://a: connect ECONNREFUSED; http://b: answered 404, but not as a Flotilla frontend does).',
   )
+})
+
+describe('another cluster', () => {
+  const tooOld = { cluster_id: 'theirs' }
+  const stranger = says(409, new AppError('other_cluster', 'Not yours.', { details: tooOld }).toBody())
+  const member = () => {
+    const cluster = new KeptCluster()
+    cluster.learn('ours')
+    return cluster
+  }
+
+  test('the first answer says which cluster is ours, and every later call names it', async () => {
+    const cluster = new KeptCluster()
+    const { all, asked } = frontends({ a: says(200, { ...ok, cluster_id: 'ours' }) }, cluster)
+    await all.register({} as Facts)
+    await all.credentials('n1')
+    expect(asked.map(({ request }) => request.headers?.['x-flotilla-cluster'])).toEqual([undefined, 'ours'])
+    expect(cluster.id).toBe('ours')
+  })
+
+  test.each([
+    ['takes us', says(200, { ...ok, cluster_id: 'theirs' })],
+    ['refuses us', stranger],
+    ['says that we were removed', says(403, { error: { code: 'forbidden', node: 'removed', cluster_id: 'theirs' } })],
+  ])(
+    'a frontend of another that %s is not listened to; one of ours is, wherever it is in the list',
+    async (_, answer) => {
+      const { all, hosts } = frontends({ a: answer, b: says(200, { ...ok, cluster_id: 'ours' }) }, member())
+      expect(await all.credentials('n1')).toMatchObject({ node_id: 'n1' })
+      expect(hosts()).toEqual(['a', 'b'])
+      const alone = frontends({ a: answer }, member())
+      const advice: unknown = expect.stringContaining('--new-cluster')
+      const refusal = { code: 'other_cluster', message: advice }
+      await expect(alone.all.credentials('n1')).rejects.toMatchObject(refusal)
+    },
+  )
+
+  test('a frontend of the release before, which does not say, is taken for one of ours', async () => {
+    const { all } = frontends({ a: says(200, ok) }, member())
+    expect(await all.credentials('n1')).toEqual(ok)
+  })
+})
+
+test('the cluster is kept over restarts, until it is forgotten', () => {
+  const file = join(tempFolder(), 'cluster.id')
+  new KeptCluster(file).learn('ours')
+  const again = new KeptCluster(file)
+  again.learn('theirs')
+  expect([again.id, again.isOther('theirs'), again.isOther('ours'), again.isOther(undefined)]).toEqual([
+    'ours',
+    true,
+    false,
+    false,
+  ])
+  again.forget()
+  expect(new KeptCluster(file).id).toBeUndefined()
 })

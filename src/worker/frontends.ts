@@ -6,6 +6,7 @@ import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { requestJson } from '../platform/http-client.ts'
+import type { KeptCluster } from '../platform/kept-cluster.ts'
 import type { Trust } from '../platform/tls/trust.ts'
 import type { FrontendFiles } from './files/frontend-files.ts'
 import type { OldIdentity } from './identity.ts'
@@ -19,6 +20,8 @@ export interface FrontendsDeps {
   nowMs: () => number
   /** Which of those at these URLs are taken for frontends of ours. */
   trust?: Trust | undefined
+  /** The cluster that this node belongs to, as far as it knows; an answer of another counts for nothing. */
+  cluster?: KeptCluster | undefined
   send?: typeof requestJson
 }
 
@@ -36,7 +39,7 @@ export class Frontends {
 
   constructor(deps: FrontendsDeps) {
     this.#deps = deps
-    this.#any = new AnyFrontend(deps.urls, deps.trust, deps.send)
+    this.#any = new AnyFrontend(deps.urls, deps.trust, deps.send, deps.cluster)
   }
 
   /** Presents this node. The signature proves that we hold the key we name. */

@@ -15,7 +15,9 @@ const credentials: NodeCredentials = {
 const pending: Registered = { node_id: 'n1', name: 'gpu1', approved: false, credentials: null }
 const approved: Registered = { node_id: 'n1', name: 'gpu1', approved: true, credentials }
 const away = new AppError('unavailable', 'No frontend answers (http://a: connect ECONNREFUSED).')
-const gone = new AppError('not_found', 'There is no node n1.')
+const gone = new AppError('forbidden', 'gpu1 was removed from the cluster.', { details: { node: 'removed' } })
+const unknown = new AppError('node_unknown', 'This cluster has no node "n1".')
+const otherCluster = new AppError('other_cluster', 'The frontend is of another cluster.')
 
 /** A JWT that lives for an hour, as far as a worker looks at it. */
 const jwt = (id: string) => `x.${Buffer.from(JSON.stringify({ id, iat: 1000, exp: 4600 })).toString('base64url')}.x`
@@ -32,13 +34,18 @@ function aNode(first: Says = approved) {
     refused: false,
     registrations: 0,
     asks: 0,
+    /** What registering is answered, when that is not what everything is answered. */
+    takesAs: undefined as Says | undefined,
+    ids: [] as string[],
+    problem: undefined as string | undefined,
+    isDoubted: false,
     used: [] as NodeCredentials[],
     lines: [] as string[],
     over: undefined as Departure | 'aborted' | undefined,
   }
-  const answer = async (): Promise<Registered> => {
-    if (world.says instanceof Error) throw world.says
-    return world.says
+  const answer = async (says = world.says): Promise<Registered> => {
+    if (says instanceof Error) throw says
+    return says
   }
   const link: Link = {
     async use(_, given) {
@@ -61,7 +68,7 @@ function aNode(first: Says = approved) {
     frontends: {
       register() {
         world.registrations += 1
-        return answer()
+        return answer(world.takesAs)
       },
       credentials() {
         world.asks += 1
@@ -73,7 +80,13 @@ function aNode(first: Says = approved) {
     clock,
     random: () => 1,
     log: { info: tell, warn: tell, debug() {} } as unknown as Logger,
-    onRegistered() {},
+    onRegistered: (id: string) => void world.ids.push(id),
+    onProblem: (problem: string | undefined) => void (world.problem = problem),
+    isDue() {
+      const { isDoubted } = world
+      world.isDoubted = false
+      return isDoubted
+    },
     onCredentials() {},
   }
   void takePart(deps, end.signal).then((departure) => (world.over = departure ?? 'aborted'))
@@ -236,4 +249,77 @@ describe('staying', () => {
     await clock.advance(16_000)
     expect(world.asks).toBe(1)
   })
+})
+
+describe('a frontend that does not know us', () => {
+  test('is registered at again, and the node goes on under its new id', async () => {
+    const { clock, world } = aNode()
+    await clock.advance(10_000)
+    world.takesAs = { ...approved, node_id: 'n2' }
+    Object.assign(world, { connected: false, refused: true, says: unknown })
+    await clock.advance(1000)
+    expect(world).toMatchObject({ over: undefined, ids: ['n1', 'n2'], connected: true })
+    expect(world.used.at(-1)).toEqual(credentials)
+  })
+
+  test('waits for approval once more when it has to, and nothing ends', async () => {
+    const { clock, world } = aNode()
+    await clock.advance(10_000)
+    world.takesAs = { ...pending, node_id: 'n2' }
+    Object.assign(world, { connected: false, refused: true, says: unknown })
+    await clock.advance(1000)
+    expect(world.lines.at(-1)).toBe('waiting for approval: flotilla nodes approve gpu1')
+    world.says = { ...approved, node_id: 'n2' }
+    await clock.advance(3000)
+    expect(world).toMatchObject({ over: undefined, connected: true })
+  })
+
+  test.each([
+    ['a token that the store does not know', new AppError('unauthorized', 'The join token is wrong.')],
+    ['a name that another has by now', new AppError('conflict', 'Another node is called "gpu1".')],
+  ])('%s ends nothing: it is told once a minute, and tried for ever', async (_, refusal) => {
+    const { clock, world } = aNode()
+    await clock.advance(10_000)
+    world.takesAs = refusal
+    Object.assign(world, { connected: false, refused: true, says: unknown })
+    await clock.advance(10 * 60_000)
+    expect(world).toMatchObject({ over: undefined, problem: refusal.message })
+    const told = world.lines.filter((line) => line === 'cannot get credentials now; trying again')
+    expect(told.length).toBeGreaterThanOrEqual(9)
+    expect(told.length).toBeLessThanOrEqual(11)
+    world.takesAs = approved
+    await clock.advance(20_000)
+    expect(world).toMatchObject({ connected: true, problem: undefined })
+  })
+
+  test('of the release before, which says "not found", is not taken for a removal either', async () => {
+    const { clock, world } = aNode()
+    await clock.advance(10_000)
+    world.takesAs = approved
+    Object.assign(world, { connected: false, refused: true, says: new AppError('not_found', 'There is no node "n1".') })
+    await clock.advance(1000)
+    expect(world).toMatchObject({ over: undefined, registrations: 2, connected: true })
+  })
+
+  test('is asked at once when control says on the bus that it does not know us', async () => {
+    const { clock, world } = aNode()
+    await clock.advance(10_000)
+    world.takesAs = { ...approved, node_id: 'n2' }
+    Object.assign(world, { isDoubted: true, says: unknown })
+    await clock.advance(2000)
+    expect(world.ids).toEqual(['n1', 'n2'])
+  })
+})
+
+test('a frontend of another cluster ends nothing, neither at the start nor later', async () => {
+  for (const afterMs of [0, 10_000]) {
+    const { clock, world } = aNode(afterMs === 0 ? otherCluster : approved)
+    await clock.advance(afterMs)
+    Object.assign(world, { connected: false, refused: true, says: otherCluster })
+    await clock.advance(10 * 60_000)
+    expect(world).toMatchObject({ over: undefined, problem: otherCluster.message })
+    world.says = approved
+    await clock.advance(20_000)
+    expect(world).toMatchObject({ over: undefined, connected: true })
+  }
 })

@@ -2,7 +2,7 @@ import type { NodeCredentials, Registered } from '../api/admin/schemas.ts'
 import { backoff, holdConnection, jittered, newContact, type Contact } from '../bus/hold-connection.ts'
 import { isLastWord } from '../platform/any-frontend.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
-import { messageOf, type AppError } from '../platform/errors.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Facts, Frontends } from './frontends.ts'
 
@@ -15,7 +15,12 @@ export interface MembershipDeps {
   /** From 0 to 1: many nodes that lose one bus must not ask in step. */
   random: () => number
   log: Logger
+  /** The first time, and whenever the cluster knows us by another id from now on. */
   onRegistered: (nodeId: string) => void
+  /** What a frontend says that a person has to put right; undefined when it is over. */
+  onProblem?: ((problem: string | undefined) => void) | undefined
+  /** Control has said that it does not know us: ask now. Takes the news. */
+  isDue?: (() => boolean) | undefined
   /** Credentials to work with from now on; the first time, and whenever they may have changed. */
   onCredentials: (nodeId: string, credentials: NodeCredentials) => void
   checkMs?: number | undefined
@@ -36,25 +41,32 @@ export interface Departure {
 }
 
 const PENDING_POLL_MS = 2000
+/** What stands in the way for a long time is told again so often. */
+const TOLD_EVERY_MS = 60_000
 
 /**
  * Joins the cluster and stays in it, for as long as the cluster wants us and `signal` is not aborted.
  *
  *   registering ──▶ pending ──▶ connecting ──▶ member ─┐   the last three ask for credentials again: while pending,
- *        │             │            ▲            │     │   when the bus is away or refuses us, before a JWT ends
- *        │             │            └────────────┼─────┘
- *        └─▶ refused   └───────▶ removed ◀───────┘
+ *     │   ▲            │            ▲            │     │   when the bus is away or refuses us, before a JWT ends
+ *     │   │            │            └────────────┼─────┘
+ *     │   └─ unknown ◀─┼─────────────────────────┤         what runs goes on, for as long as it takes
+ *     └─▶ refused      └───────▶ removed ◀───────┘
+ *
+ * Only the word of our own cluster that we were removed ends what runs. A frontend that does not know us has lost
+ * something, or is of another cluster.
  */
 export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promise<Departure | undefined> {
-  const { frontends, registration, log, onRegistered } = deps
-  const first = await persist(deps, signal, 'register', () => frontends.register(registration), refusedFor)
+  const { frontends, registration, log } = deps
+  const register = () => frontends.register(registration)
+  const first = await persist(deps, signal, 'register', register, refusedFor)
   if (!first || 'why' in first) return first
-  const { node_id: nodeId, name } = first
-  onRegistered(nodeId)
   let told: 'nothing' | 'pending' | 'approved' = 'nothing'
   let answer: Registered = first
+  deps.onRegistered(answer.node_id)
   const contact = newContact()
   while (!signal.aborted) {
+    const { node_id: nodeId, name } = answer
     if (answer.credentials) {
       if (told === 'pending') log.info({ node: name, id: nodeId }, 'approved')
       told = 'approved'
@@ -65,12 +77,34 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
       told = 'pending'
       await sleep(deps.clock, jittered(deps, PENDING_POLL_MS), signal)
     }
-    const next = await persist(deps, signal, 'get credentials', () => frontends.credentials(nodeId), removedFor)
+    let isUnknown = false
+    const ask = async (): Promise<Registered> => {
+      try {
+        return await (isUnknown ? register() : frontends.credentials(nodeId))
+      } catch (error) {
+        if (isUnknown || !isOfUnknown(error)) throw error
+        isUnknown = true
+        log.warn({ node: name, id: nodeId }, UNKNOWN)
+        return register()
+      }
+    }
+    const next = await persist(deps, signal, 'get credentials', ask, removedFor)
     if (!next || 'why' in next) return next
-    answer = contact.isBack ? await presentAgain(deps, next) : next
+    if (next.node_id !== nodeId) {
+      told = 'nothing'
+      deps.onRegistered(next.node_id)
+    }
+    answer = contact.isBack && !isUnknown ? await presentAgain(deps, next) : next
     contact.isBack = false
   }
   return undefined
+}
+
+const UNKNOWN = 'the cluster does not know this node, and did not remove it: registering again; its replicas go on'
+
+/** A store that is older than our registration has no row of us. The release before says `not_found`. */
+function isOfUnknown(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'node_unknown' || error.code === 'not_found')
 }
 
 /**
@@ -99,7 +133,7 @@ function beMember(
   return holdConnection({ ...deps, use, jwt: credentials.bus_jwt }, contact, signal)
 }
 
-/** Asks until there is an answer. One line when the frontends fall silent or say something new, one when they are back. */
+/** Asks until there is an answer. One line when it fails or fails otherwise, one when it is over. */
 async function persist(
   deps: MembershipDeps,
   signal: AbortSignal,
@@ -108,30 +142,40 @@ async function persist(
   judge: (error: AppError) => Departure | undefined,
 ): Promise<Registered | Departure | undefined> {
   let told: string | undefined
+  let toldMs = 0
   for (let tries = 0; !signal.aborted; tries += 1) {
     try {
       const answer = await ask()
       if (told !== undefined) deps.log.info('a frontend answers again')
+      deps.onProblem?.(undefined)
       return answer
     } catch (error) {
       const departure = isLastWord(error) ? judge(error) : undefined
       if (departure) return departure
       const message = messageOf(error)
-      if (message !== told) deps.log.warn({ error: message }, `cannot ${what} now; trying again`)
+      // A frontend that is away is told of once; an answer that a person has to put right, once a minute.
+      const isDue = isLastWord(error) && deps.clock.nowMs() - toldMs >= TOLD_EVERY_MS
+      if (message !== told || isDue) {
+        deps.log.warn({ error: message }, `cannot ${what} now; trying again`)
+        toldMs = deps.clock.nowMs()
+      }
       told = message
+      deps.onProblem?.(isLastWord(error) ? message : undefined)
       await sleep(deps.clock, backoff(deps, tries), signal)
     }
   }
   return undefined
 }
 
-function refusedFor(error: AppError): Departure {
+function refusedFor(error: AppError): Departure | undefined {
+  // A frontend that was started empty at the old address: this machine waits until its own cluster is back.
+  if (error.code === 'other_cluster') return undefined
   return { why: 'refused', message: `The cluster does not take this node: ${error.message}` }
 }
 
-/** Anything else that is wrong with our asking (a clock that is off, say) is no reason to stop what runs. */
+/** One word ends what runs. Anything else that is wrong with our asking (a clock that is off, say) does not. */
 function removedFor(error: AppError): Departure | undefined {
-  if (error.code !== 'not_found' && error.code !== 'forbidden') return undefined
+  if (error.code !== 'forbidden' || error.details['node'] !== 'removed') return undefined
   return { why: 'removed', message: error.message }
 }
 

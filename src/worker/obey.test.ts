@@ -11,7 +11,14 @@ function aNode({ isAgent = false, hasModel = false } = {}) {
   const started: ReplicaStartMessage[] = []
   const deleted: string[] = []
   const reasons: string[] = []
-  const bus = { respond: (name: string, handler: never) => responders.set(name, handler) } as unknown as Bus
+  const told: Record<string, (message: { cluster_id?: string }) => void> = {}
+  const bus = {
+    respond: (name: string, handler: never) => responders.set(name, handler),
+    subscribe: (name: string, handler: never) => void (told[name] = handler),
+  } as unknown as Bus
+  let doubts = 0
+  const isOther = (id: string | undefined): boolean => id !== undefined && id !== 'ours'
+  const onUnknown = (): void => void (doubts += 1)
   const replicas = {
     supervisor: { start: (spec: ReplicaStartMessage) => started.push(spec), hasModel: () => hasModel },
     engines: { report: () => [] },
@@ -23,9 +30,9 @@ function aNode({ isAgent = false, hasModel = false } = {}) {
     },
   } as unknown as Obedience['replicas']
   const onShutdown = (reason: string): void => void reasons.push(reason)
-  obey(bus, 'n1', { replicas: isAgent ? undefined : replicas, nextSeq: () => 8, onShutdown })
+  obey(bus, 'n1', { replicas: isAgent ? undefined : replicas, nextSeq: () => 8, onShutdown, onUnknown, isOther })
   const tell = (name: string, message: object): Promise<unknown> => responders.get(name)!(message as never)
-  return { tell, started, deleted, reasons }
+  return { tell, told, started, deleted, reasons, doubts: () => doubts }
 }
 
 test('a start is answered with the first heartbeat that will tell of it', async () => {
@@ -55,4 +62,21 @@ test('a shutdown is acknowledged and passed on with its reason', async () => {
   const { tell, reasons } = aNode()
   expect(await tell('nodeShutdown', { reason: 'removed by an admin' })).toEqual({})
   expect(reasons).toEqual(['removed by an admin'])
+})
+
+test('a shutdown counts when our cluster or one of the release before says it, and not when another cluster does', async () => {
+  const { tell, reasons } = aNode()
+  await expect(tell('nodeShutdown', { reason: 'theirs', cluster_id: 'theirs' })).rejects.toMatchObject({
+    code: 'other_cluster',
+  })
+  await tell('nodeShutdown', { reason: 'ours', cluster_id: 'ours' })
+  expect(reasons).toEqual(['ours'])
+})
+
+test('that control does not know us is heard from our cluster alone', () => {
+  const { told, doubts } = aNode()
+  told['nodeUnknown']!({ cluster_id: 'theirs' })
+  expect(doubts()).toBe(0)
+  told['nodeUnknown']!({ cluster_id: 'ours' })
+  expect(doubts()).toBe(1)
 })

@@ -11,18 +11,24 @@ export interface Obedience {
   /** The heartbeat that will be the first to tell of what is started now. */
   nextSeq: () => number
   onShutdown: (reason: string) => void
+  /** Control does not know this node. */
+  onUnknown?: () => void
+  /** Whether an id is that of another cluster than ours. */
+  isOther?: (clusterId: string | undefined) => boolean
 }
 
 /** Does what control asks of this node over the bus. */
-export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown }: Obedience): void {
+export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown, onUnknown, isOther }: Obedience): void {
   bus.respond(
     'nodeShutdown',
-    async ({ reason }) => {
+    async ({ reason, cluster_id: from }) => {
+      if (isOther?.(from)) throw new AppError('other_cluster', `This node is not of the cluster ${from}.`)
       onShutdown(reason)
       return {}
     },
     nodeId,
   )
+  if (onUnknown) bus.subscribe('nodeUnknown', ({ cluster_id: from }) => isOther?.(from) || onUnknown(), nodeId)
   const respond = <N extends RequestName>(name: N, answer: (parts: Parts, message: MessageOf<N>) => Answer<N>): void =>
     bus.respond(
       name,

@@ -9,6 +9,7 @@ import type { Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Check } from '../platform/health.ts'
 import { startHttpServer } from '../platform/http.ts'
+import { CLUSTER_FILE, KeptCluster } from '../platform/kept-cluster.ts'
 import { Lifetime } from '../platform/lifetime.ts'
 import type { Logger } from '../platform/log.ts'
 import { Metrics } from '../platform/metrics.ts'
@@ -51,6 +52,8 @@ export interface WorkerOptions {
   /** How frontends at https addresses are recognised. */
   trust?: Trust | undefined
   joinToken: string
+  /** Join whatever cluster answers, and forget the one before. */
+  isNewCluster?: boolean | undefined
   identity: Identity
   nodeName: string
   nodeType: 'backend' | 'agent'
@@ -111,8 +114,10 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
 
   const { seed, old } = identity
   const { frontendUrls: urls, trust, joinToken } = options
-  const frontends = new Frontends({ urls, trust, joinToken, seed, old, nowMs: () => clock.nowMs() })
   mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
+  const cluster = new KeptCluster(join(options.replicas.folder, CLUSTER_FILE))
+  if (options.isNewCluster) cluster.forget()
+  const frontends = new Frontends({ urls, trust, joinToken, seed, old, cluster, nowMs: () => clock.nowMs() })
   const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
   const { dataTls: tlsMode = 'auto', listen, advertise } = options
   const dataTls = isDataTlsWanted(tlsMode, listen, advertise)
@@ -120,7 +125,11 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     : undefined
   const bootFile = join(options.replicas.folder, 'boot.json')
   const boot = openBoot(bootFile, machineBoot(), options.replicas.restartEngines)
+  /** What a frontend says that a person has to put right. */
+  let obstacle: string | undefined
+  let isUnknown = false
   const problem = (): string | undefined => {
+    if (obstacle !== undefined && !link.isConnected()) return obstacle
     if (nodeId === undefined) return 'not registered yet'
     if (!credentials) return 'waiting for approval'
     return link.isConnected() ? undefined : 'not connected to the bus'
@@ -131,7 +140,9 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     address: options.busAddress,
     obey(bus, id) {
       const onShutdown = (reason: string): void => depart({ why: 'removed', message: reason })
-      obey(bus, id, { replicas, nextSeq: () => heartbeats.nextSeq(), onShutdown })
+      const nextSeq = (): number => heartbeats.nextSeq()
+      const onUnknown = (): void => void (isUnknown = true)
+      obey(bus, id, { replicas, nextSeq, onShutdown, onUnknown, isOther: (from) => cluster.isOther(from) })
     },
     onConnected() {
       heartbeats.wake()
@@ -244,6 +255,12 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     random: Math.random,
     log,
     onRegistered: (id: string) => void (nodeId = id),
+    onProblem: (found: string | undefined) => void (obstacle = found),
+    isDue() {
+      const isDue = isUnknown
+      isUnknown = false
+      return isDue
+    },
     onCredentials(_id: string, given: NodeCredentials) {
       credentials = given
       if (dataTls?.use(given.data_ca) === false) return depart({ why: 'refused', message: NO_DATA_TLS })
@@ -254,9 +271,12 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   }
   void takePart(membership, over.signal).then((departure) => departure && depart(departure))
   void departed.then((departure) => {
+    const { why } = departure
     isSentAway = true
     dataKey.forget()
     dataTls?.forget()
+    // Removed, it belongs to no cluster; where it is started next, it may join.
+    if (why === 'removed') cluster.forget()
     over.abort()
     onRefused(new AppError('usage', departure.message))
   })

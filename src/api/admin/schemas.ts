@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MOST_CLUSTER_ID } from '../../core/lib/cluster-id.ts'
 import { archive } from '../engine-profile.ts'
 import { device } from '../hardware.ts'
 import { keyScope } from '../key-scope.ts'
@@ -265,6 +266,8 @@ export const gatewayCredentials = z.object({
   /** For a NATS server with accounts; ask again before it ends. */
   bus_jwt: z.string().nullable(),
   ...busCertificate,
+  /** Of the cluster that answers; a frontend of the release before does not say. */
+  cluster_id: z.string().max(MOST_CLUSTER_ID).optional(),
 })
 export type GatewayCredentials = z.infer<typeof gatewayCredentials>
 
@@ -362,5 +365,7 @@ export const registered = z.object({
   name: z.string(),
   approved: z.boolean(),
   credentials: nodeCredentials.nullable(),
+  /** Of the cluster that answers; a frontend of the release before does not say. */
+  cluster_id: z.string().max(MOST_CLUSTER_ID).optional(),
 })
 export type Registered = z.infer<typeof registered>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MOST_CLUSTER_ID } from '../../core/lib/cluster-id.ts'
 import { boundedRecord, label, longLabel, prose } from '../bounds.ts'
 import { decisionRecord } from '../decision-record.ts'
 import { archive } from '../engine-profile.ts'
@@ -147,8 +148,14 @@ export const modelWanted = z.object({
 })
 export const modelWantedReply = loadStatus
 
-/** The node was removed from the cluster: stop what runs and end. */
-export const nodeShutdown = z.object({ reason: prose })
+/** Which cluster speaks. Control of the release before does not say. */
+const fromCluster = { cluster_id: z.string().max(MOST_CLUSTER_ID).optional() }
+
+/** The node was removed from the cluster: stop what runs and end. A worker of another cluster does not obey. */
+export const nodeShutdown = z.object({ reason: prose, ...fromCluster })
+
+/** Control hears this node and has no row of it: the node is to ask a frontend what it is, and to go on meanwhile. */
+export const nodeUnknown = z.object(fromCluster)
 
 export const route = z.object({
   replica_id: label,
@@ -188,7 +195,7 @@ export const routedKey = z.object({
 export type RoutedKeyMessage = z.infer<typeof routedKey>
 
 /** `feed` names one run of one leader: versions of different feeds are not comparable. */
-const feedVersion = { feed: label, version: z.int().nonnegative() }
+const feedVersion = { feed: label, version: z.int().nonnegative(), ...fromCluster }
 
 /** The whole table, as a gateway has it. */
 export const routingSnapshot = z.object({

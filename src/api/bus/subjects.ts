@@ -110,6 +110,13 @@ export const subjects = {
     message: messages.nodeShutdown,
     reply: messages.nothing,
   },
+  nodeUnknown: {
+    kind: 'event',
+    template: 'nodes.{node}.unknown',
+    from: ['control'],
+    to: ['node'],
+    message: messages.nodeUnknown,
+  },
   routingDelta: {
     kind: 'event',
     template: 'routing.delta',

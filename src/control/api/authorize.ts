@@ -11,6 +11,7 @@ import { findKeyByHash, touchKeys } from '../../store/api-keys.ts'
 import { findToken } from '../../store/join-tokens.ts'
 import { findNode } from '../../store/nodes.ts'
 import { findSession, type Holder } from '../../store/sessions.ts'
+import { absentNode } from '../absent-node.ts'
 import { UNKNOWN_TOKEN } from '../register-node.ts'
 import type { AdminDeps } from './deps.ts'
 import { refuseForgery } from './forgery.ts'
@@ -28,7 +29,7 @@ export interface Caller {
   answerHeaders: Record<string, string>
 }
 
-type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log'>
+type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log' | 'clusterId'>
 
 /** When an API key was last used is kept to this, or every call would write. */
 const TOUCH_PERIOD_MS = 60_000
@@ -109,7 +110,11 @@ function checkScope(scopes: readonly KeyScope[], auth: 'admin' | 'read'): void {
 }
 
 /** The node named in the path is the one that signed this very call just now. */
-async function checkSigner(request: IncomingMessage, id: string, { db, clock }: AuthorizeDeps): Promise<void> {
+async function checkSigner(
+  request: IncomingMessage,
+  id: string,
+  { db, clock, clusterId }: AuthorizeDeps,
+): Promise<void> {
   const match = /^Node\s+(\d{1,15})\.([\w-]{1,200})\s*$/i.exec(request.headers.authorization ?? '')
   if (!match) {
     throw new AppError(
@@ -119,7 +124,7 @@ async function checkSigner(request: IncomingMessage, id: string, { db, clock }: 
   }
   const [signedAtMs, signature] = [Number(match[1]), match[2]!]
   const node = await findNode(db, id)
-  if (!node) throw new AppError('not_found', `There is no node "${id}".`)
+  if (!node) throw await absentNode(db, id, clusterId)
   const text = signedText(request.method ?? 'GET', pathOf(request), signedAtMs)
   if (!verify(node.public_key, text, signature)) {
     throw new AppError('forbidden', `The call is not signed with the key of ${node.name}.`)

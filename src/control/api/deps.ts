@@ -36,6 +36,8 @@ export interface AdminDeps {
   /** Keeps another one, in its file as well; from then on it is the one that opens. */
   replaceAdminKey: (key: string) => void | Promise<void>
   clusterSecret: string
+  /** By which nodes and gateways tell this cluster from another. */
+  clusterId: string
   heartbeatPeriodMs: number
   /** Whether programs on this machine need no key for inference here. */
   localInference?: boolean

@@ -15,7 +15,8 @@ export function gatewayAnswers(deps: AdminDeps): Answers<'admitGateway'> {
         throw new AppError('conflict', text)
       }
       const gatewayId = gatewayIdOf(publicKey)
-      return { gateway_id: gatewayId, ...(await deps.gatewayCredentialsFor({ gatewayId, publicKey }, request)) }
+      const credentials = await deps.gatewayCredentialsFor({ gatewayId, publicKey }, request)
+      return { gateway_id: gatewayId, ...credentials, cluster_id: deps.clusterId }
     },
   }
 }

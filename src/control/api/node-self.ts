@@ -1,11 +1,12 @@
 import { findNodeIdentity, sayGoodbye } from '../../store/nodes.ts'
 import { deleteReplicasOfNode } from '../../store/replicas.ts'
+import { absentNode } from '../absent-node.ts'
 import { change } from '../change.ts'
 import { registeredAs } from '../node-credentials.ts'
 import { registerNode } from '../register-node.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
-import { neededNode, noNode } from './node-view.ts'
+import { neededNode } from './node-view.ts'
 
 /** What a node does for itself. */
 export function nodeSelfAnswers(deps: AdminDeps): Answers<'registerNode' | 'nodeCredentials' | 'deregisterNode'> {
@@ -13,7 +14,7 @@ export function nodeSelfAnswers(deps: AdminDeps): Answers<'registerNode' | 'node
     registerNode: (body, _params, caller) => registerNode(deps, body, caller),
     async nodeCredentials(_body, { id }, { request }) {
       const node = await findNodeIdentity(deps.db, id)
-      if (!node) throw noNode(id)
+      if (!node) throw await absentNode(deps.db, id, deps.clusterId)
       return registeredAs(deps, node, request)
     },
     deregisterNode: (goodbye, { id }) =>

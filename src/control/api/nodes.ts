@@ -1,6 +1,7 @@
 import { messageOf, AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { approveNode, deleteNode, setDesired, type NodeRow } from '../../store/nodes.ts'
+import { recordRemoval } from '../../store/removed-nodes.ts'
 import { listReplicas, listReplicasOfNode } from '../../store/replicas.ts'
 import { change, type Tell } from '../change.ts'
 import type { Answers } from './answers.ts'
@@ -39,6 +40,7 @@ export function nodeAnswers(
         const found = await neededNode(tx, id)
         const { name, public_key: publicKey } = found
         await deleteNode(tx, id)
+        await recordRemoval(tx, found)
         const reason = `${name} was removed from the cluster`
         await tell({
           action: 'node.removed',
@@ -85,11 +87,14 @@ export async function writeDesired(tx: Sql, tell: Tell, node: NodeRow, desired: 
 }
 
 /** Its rows are gone, so nothing it does counts any more; that it stops soon is a courtesy to its machine. */
-async function tellRemoved({ bus, log }: AdminDeps, { id, name, approved_at: approvedAt }: NodeRow): Promise<void> {
+async function tellRemoved(
+  { bus, log, clusterId }: AdminDeps,
+  { id, name, approved_at: approvedAt }: NodeRow,
+): Promise<void> {
   if (approvedAt === null) return
   const reason = `${name} was removed from the cluster by an admin`
   try {
-    await bus.request('nodeShutdown', { reason }, { nodeId: id, timeoutMs: GOODBYE_MS })
+    await bus.request('nodeShutdown', { reason, cluster_id: clusterId }, { nodeId: id, timeoutMs: GOODBYE_MS })
   } catch (error) {
     log.debug({ node: id, error: messageOf(error) }, 'control: the removed node was not there to hear of it')
   }
