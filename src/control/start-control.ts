@@ -19,7 +19,7 @@ import { adminKeyMessage } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
 import { controlMetrics } from './control-metrics.ts'
-import type { Conditions } from './conditions.ts'
+import { Conditions } from './conditions.ts'
 import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
@@ -36,6 +36,7 @@ import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnknownNodes } from './unknown-nodes.ts'
+import { StoreWatch } from './store-watch.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
@@ -131,7 +132,7 @@ export function startControl({
   adminKey,
   liveness,
   events: feed,
-  conditions,
+  conditions = new Conditions(log),
   placement: policy,
   modelsFolder,
   hub,
@@ -147,6 +148,7 @@ export function startControl({
     feed.wake()
   }
   const lines = new RepeatedLines(clock)
+  const store = new StoreWatch(conditions, clock)
   const own = new OwnWrites()
   const commands = new Commands({ db, bus, log, own, onChange })
   const others = new OtherLeaders(leaseTtlMs)
@@ -185,7 +187,7 @@ export function startControl({
   const lookForOthers = (now: Leading): void => {
     bus.publish('leader', now.word)
     const other = others.beside(clock.nowMs())
-    conditions?.look(TWO_LEADERS, other && twoLeaders(now.word, other))
+    conditions.look(TWO_LEADERS, other && twoLeaders(now.word, other))
     const standsBack = other !== undefined && isBefore(other, now.word)
     // What it knows is of before it stood back; gateways have the table of the other.
     if (standsBack !== now.standsBack) Object.assign(now, { hearing: undefined, kept: undefined, after: undefined })
@@ -197,7 +199,8 @@ export function startControl({
     if (!leading) {
       // Who follows has nothing more to do than to find that another leads.
       problem = undefined
-      conditions?.end(TWO_LEADERS)
+      conditions.end(TWO_LEADERS)
+      store.turnEnded(leaderSeen ?? '')
       return
     }
     const now = leading
@@ -247,6 +250,7 @@ export function startControl({
     facts.look(world)
     await prune(lease)
     problem = undefined
+    store.turnEnded(owner)
   }
 
   /** A failed slot is tried again when its wait is over, not when the next period happens to come. */
@@ -288,6 +292,7 @@ export function startControl({
   const onError = (error: unknown): void => {
     problem = messageOf(error)
     if (error instanceof LeaseLostError) leading = undefined
+    store.turnFailed(error)
     lines.tell(`turn ${problem}`, (repeated) => log.error({ err: error, ...repeated }, 'control: a turn failed'))
   }
   const facts = startModelFacts({

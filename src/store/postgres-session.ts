@@ -3,7 +3,8 @@ import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Value } from './database.ts'
 import { LIMIT_MS, MAX_ROWS, type Row } from './driver.ts'
-import { ConnectionLost, isFatal, postgresError } from './postgres-errors.ts'
+import { ConnectionLost, isFatal, postgresError, type SessionKind } from './postgres-errors.ts'
+import { serverOf } from './postgres-url.ts'
 import { postgresTls } from './postgres-tls.ts'
 import { StatementError, tooLarge } from './store-errors.ts'
 
@@ -31,10 +32,12 @@ export interface SessionOptions {
 export class Session {
   readonly #sql: postgres.Sql
   readonly #clock: Clock
+  readonly #kind: SessionKind
   lost = false
 
   constructor({ url, readOnly, clock }: SessionOptions) {
     this.#clock = clock
+    this.#kind = { where: serverOf(url), isReader: readOnly }
     this.#sql = connect(url, readOnly, () => {
       this.lost = true
     })
@@ -73,7 +76,7 @@ export class Session {
     try {
       return await Promise.race([send(), silence])
     } catch (error) {
-      const known = error instanceof ConnectionLost ? error : postgresError(text, error)
+      const known = error instanceof ConnectionLost ? error : postgresError(text, error, this.#kind)
       if (known instanceof ConnectionLost || isFatal(error)) this.lost = true
       throw known
     } finally {

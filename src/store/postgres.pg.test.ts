@@ -216,3 +216,18 @@ describe('PostgreSQL', () => {
     await database.run(`drop role ${role}`)
   })
 })
+
+test('a server that takes no writes is told as such, and not as a mistake of ours', async () => {
+  const database = await createTestDatabase()
+  const db = await openDatabase({ url: database.url })
+  const name = new URL(database.url).pathname.slice(1)
+  await database.run(`alter database ${name} set default_transaction_read_only = on`)
+  await database.run(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'flotilla'`)
+  const failure = await failureOf(db.transaction((tx) => insertRule(tx, 'm')))
+  expect(failure).toMatchObject({ code: 'unavailable' })
+  expect(failure.message).toMatch(/^PostgreSQL at \S+ is read-only: a standby\?/)
+  expect(await db.query('select 1 as one')).toEqual([{ one: 1 }])
+  await db.close()
+  await database.drop()
+})

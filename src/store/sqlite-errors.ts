@@ -16,6 +16,7 @@ const CONSTRAINTS: Record<number, Constraint> = {
 const FILE_PROBLEMS: Record<number, string> = {
   5: 'another process is writing to it',
   6: 'another process is writing to it',
+  8: 'the file or its disk is read-only',
   10: 'the disk reports an error',
   11: 'the file is damaged',
   13: 'the disk is full',

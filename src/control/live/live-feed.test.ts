@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { LiveMessage } from '../../api/admin/live-schemas.ts'
 import { silentLogger } from '../../platform/log.ts'
 import { openDatabase } from '../../store/database.ts'
 import { toModel } from '../api/models.ts'
@@ -53,7 +54,7 @@ async function aFeed() {
     })
   const save = (name: string, text = '') =>
     db.transaction((tx) => saveModel(tx, toModel({ name, engine: 'sim', options: { text } })))
-  return { feed, watch, pass, passUntil, save, clock, looks: () => looks }
+  return { db, feed, watch, pass, passUntil, save, clock, looks: () => looks }
 }
 
 describe('a frontend', () => {
@@ -91,6 +92,26 @@ describe('a frontend', () => {
 })
 
 describe('a reader', () => {
+  test('hears that the store cannot be read, and keeps what it has seen', async () => {
+    const { db, watch, pass, passUntil, save } = await aFeed()
+    await save('a')
+    const reader = await watch()
+    await pass(0)
+    await until(() => reader.messages() === 1)
+    await db.close()
+    await passUntil(() => reader.messages() === 2)
+    const message = JSON.parse(
+      reader.text
+        .split('\n\n')
+        .at(-2)!
+        .replace(/^data: /, ''),
+    ) as LiveMessage
+    expect(message).toMatchObject({
+      models: { gone: [] },
+      problems: [{ kind: 'store', text: expect.stringContaining('The store cannot be read') as string }],
+    })
+  })
+
   test('that joins others is sent everything at once, and hears the same as they from then on', async () => {
     const { watch, pass, passUntil, save } = await aFeed()
     await save('a')

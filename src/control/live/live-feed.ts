@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError, messageOf, toAppError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import { RepeatedLines } from '../../platform/repeated-lines.ts'
 import { startLoop } from '../../platform/loop.ts'
 import { SseStream } from '../../platform/sse.ts'
 import type { Database } from '../../store/database.ts'
+import { unreadableStore } from '../api/unreadable-store.ts'
 import type { Conditions } from '../conditions.ts'
 import { loadViewedWorld, newViewMemory } from '../../store/viewed-world.ts'
 import { messageBetween, snapshotOf } from './message.ts'
@@ -76,13 +77,10 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
     const now = await look()
     picture = now
     const message = before && messageBetween(before, now)
-    if (message)
-      tell(
-        [...readers].filter((reader) => !fresh.has(reader)),
-        JSON.stringify(message),
-      )
+    if (message) tell(known(), JSON.stringify(message))
     greet(now)
   }
+  const known = (): Reader[] => [...readers].filter((reader) => !fresh.has(reader))
   const tell = (some: Iterable<Reader>, json: string): void => {
     for (const { stream, response, mostBuffered } of some) {
       if (stream.sendJson(json) > mostBuffered) response.destroy()
@@ -99,6 +97,14 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
   const onError = (thrown: unknown): void => {
     const error = messageOf(thrown)
     lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: the cluster cannot be looked at'))
+    if (!picture) return
+    // What is shown stays, and says so.
+    const problems = [unreadableStore(toAppError(thrown).message, picture.at), ...conditions.problems()]
+    const now = { ...picture, problems }
+    const message = messageBetween(picture, now)
+    picture = now
+    if (message) tell(known(), JSON.stringify(message))
+    greet(now)
   }
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError })
 

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { AppError } from '../platform/errors.ts'
+import { silentLogger } from '../platform/log.ts'
+import { LeaseLostError } from '../store/leases.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
+import { Conditions } from './conditions.ts'
+import { StoreWatch } from './store-watch.ts'
+
+function aWatch() {
+  const clock = new VirtualClock()
+  const conditions = new Conditions(silentLogger)
+  const watch = new StoreWatch(conditions, clock)
+  return { clock, watch, texts: () => conditions.problems().map(({ kind, text }) => `${kind}: ${text}`) }
+}
+
+const FULL = new AppError('unavailable', 'Cannot use the database /data/flotilla.db: the disk is full.')
+
+test('turns that fail for a second are a problem with the reason of the store, until one succeeds', async () => {
+  const { clock, watch, texts } = aWatch()
+  watch.turnFailed(FULL)
+  expect(texts()).toEqual([])
+  await clock.advance(1000)
+  watch.turnFailed(FULL)
+  expect(texts()).toEqual([`store: Control can place, replace and stop nothing: ${FULL.message}`])
+  watch.turnEnded('a/1')
+  expect(texts()).toEqual([])
+})
+
+test('a lease that changes hands again and again is a problem, until it has stayed for two minutes', async () => {
+  const { clock, watch, texts } = aWatch()
+  for (const leader of ['a/1', 'b/2', 'a/3']) {
+    watch.turnEnded(leader)
+    await clock.advance(10_000)
+  }
+  expect(texts()).toEqual([])
+  watch.turnFailed(leaseLost())
+  expect(texts()).toEqual([expect.stringContaining('store: The frontend that leads changes again and again')])
+  await clock.advance(120_001)
+  watch.turnEnded('a/3')
+  expect(texts()).toEqual([])
+})
+
+test('one failover is none', async () => {
+  const { clock, watch, texts } = aWatch()
+  watch.turnEnded('a/1')
+  watch.turnEnded('b/2')
+  await clock.advance(60_000)
+  watch.turnEnded('b/2')
+  expect(texts()).toEqual([])
+})
+
+function leaseLost(): LeaseLostError {
+  return Object.create(LeaseLostError.prototype) as LeaseLostError
+}

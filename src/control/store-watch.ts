@@ -1,0 +1,76 @@
+import type { Clock } from '../platform/clock.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
+import { LeaseLostError } from '../store/leases.ts'
+import type { Condition, Conditions } from './conditions.ts'
+
+/** A single failure mends itself before a person could read of it. */
+const FAILING_FOR_MS = 1000
+const LEAST_FAILURES = 2
+/** So many changes of the leader within this time, or turns that lost the lease, are no failover any more. */
+const UNSTEADY = { changes: 3, withinMs: 2 * 60_000 }
+
+/** What a store that cannot be written or is too slow looks like: turns fail, or the lease changes hands again and again. */
+export class StoreWatch {
+  readonly #conditions: Pick<Conditions, 'look'>
+  readonly #clock: Pick<Clock, 'nowMs'>
+  #failures = 0
+  #failingSinceMs = 0
+  #leader: string | undefined
+  /** When the leader changed, or a turn lost the lease. */
+  #changesMs: number[] = []
+
+  constructor(conditions: Pick<Conditions, 'look'>, clock: Pick<Clock, 'nowMs'>) {
+    this.#conditions = conditions
+    this.#clock = clock
+  }
+
+  turnFailed(error: unknown): void {
+    const nowMs = this.#clock.nowMs()
+    if (error instanceof LeaseLostError) {
+      this.#changed(nowMs)
+      return this.#lookAtLease(nowMs)
+    }
+    if (this.#failures === 0) this.#failingSinceMs = nowMs
+    this.#failures += 1
+    if (this.#failures < LEAST_FAILURES || nowMs - this.#failingSinceMs < FAILING_FOR_MS) return
+    this.#conditions.look('turns', failing(error))
+  }
+
+  /** A turn has ended well; `leader` is the owner of the lease. */
+  turnEnded(leader: string): void {
+    const nowMs = this.#clock.nowMs()
+    this.#failures = 0
+    this.#conditions.look('turns', undefined)
+    if (this.#leader !== undefined && this.#leader !== leader) this.#changed(nowMs)
+    this.#leader = leader
+    this.#lookAtLease(nowMs)
+  }
+
+  #changed(nowMs: number): void {
+    this.#changesMs = [...this.#changesMs, nowMs].slice(-UNSTEADY.changes)
+  }
+
+  #lookAtLease(nowMs: number): void {
+    this.#changesMs = this.#changesMs.filter((atMs) => Math.abs(nowMs - atMs) <= UNSTEADY.withinMs)
+    this.#conditions.look('lease', this.#changesMs.length < UNSTEADY.changes ? undefined : UNSTEADY_LEASE)
+  }
+}
+
+const UNSTEADY_LEASE: Condition = {
+  kind: 'store',
+  severity: 'error',
+  text: 'The frontend that leads changes again and again, because turns take longer than its lease: what is asked for is placed late or not at all.',
+  advice:
+    'Look at how fast the store answers (flotilla_turn_duration_seconds) and at the network between it and the frontends.',
+}
+
+function failing(error: unknown): Condition {
+  const isStore = error instanceof AppError && error.code !== 'internal'
+  const text = `Control can place, replace and stop nothing: ${messageOf(error)}`
+  if (!isStore) return { kind: 'process', severity: 'error', text, advice: 'The log of the frontend has the cause.' }
+  const isFull = /disk is full|No space left/.test(text)
+  const advice = isFull
+    ? 'Make room on that disk. Flotilla goes on by itself.'
+    : 'Look at the store: flotilla db check, and the log of the frontend. Flotilla goes on by itself.'
+  return { kind: 'store', severity: 'error', text, advice }
+}
