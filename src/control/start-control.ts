@@ -207,6 +207,7 @@ export function startControl({
     lookForOthers(now)
     if (now.standsBack) {
       problem = undefined
+      store.turnEnded(owner)
       return
     }
     const { lease } = now
