@@ -1,11 +1,12 @@
 import type { Config } from './config/options.ts'
 import type { ReadLimits } from './gateway/read-request.ts'
 import type { WaitingRoomLimits } from './gateway/waiting-room.ts'
+import { BodyBudget, defaultBodyMemory } from './platform/body-budget.ts'
 import type { HttpLimits } from './platform/http-limits.ts'
 
 export interface GatewayLimits {
   http: Partial<HttpLimits>
-  read: Partial<ReadLimits>
+  read: Partial<ReadLimits> & { bodies: BodyBudget }
   waitingRoom: Partial<WaitingRoomLimits>
   modelLoadWaitMs: number
 }
@@ -14,7 +15,10 @@ export interface GatewayLimits {
 export function gatewayLimits(config: Config): GatewayLimits {
   return {
     http: { connections: config.max_connections },
-    read: { mostBodyBytes: config.max_body },
+    read: {
+      mostBodyBytes: config.max_body,
+      bodies: new BodyBudget(config.body_memory ?? defaultBodyMemory(config.processes)),
+    },
     waitingRoom: {
       running: config.max_running,
       runningPerModel: config.max_running_per_model ?? Number.POSITIVE_INFINITY,

@@ -212,6 +212,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     live,
     log,
     clock,
+    bodies: limits.read.bodies,
     conditions,
     ending: ending.signal,
     adminKey,

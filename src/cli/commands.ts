@@ -47,6 +47,7 @@ const files: readonly OptionName[] = [
 const admission: readonly OptionName[] = [
   'local_inference',
   'max_body',
+  'body_memory',
   'max_connections',
   'max_running',
   'max_running_per_model',

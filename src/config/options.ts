@@ -58,6 +58,12 @@ export const options = {
     help: 'The longest request that is taken, images and audio included',
     default: () => '64MiB',
   },
+  body_memory: {
+    type: size,
+    value: 'size',
+    help: 'Memory that the bodies of requests take together in one process, half of it for one client; more are told to come back. Without it a quarter of the memory, at most 256MiB',
+    default: () => undefined,
+  },
   max_connections: {
     type: integer(1, 1_000_000),
     value: 'n',

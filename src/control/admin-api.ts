@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import { MOST_BODY_BYTES, type Route } from '../api/admin/route.ts'
 import { adminRoutes, type AdminRouteName, type AdminStreamName } from '../api/admin/routes.ts'
 import { AppError } from '../platform/errors.ts'
+import { originOf } from '../platform/request-origin.ts'
 import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform/http.ts'
 import { matchRoute } from '../platform/routes.ts'
 import { WrongKeys } from '../platform/wrong-keys.ts'
-import type { Answer, Answers, Params, Stream, Streams } from './api/answers.ts'
+import type { Answer, Answers, Gate, Params, Stream, Streams } from './api/answers.ts'
 import { adminKeyAnswers } from './api/admin-key.ts'
-import { authorize } from './api/authorize.ts'
+import { authorize, type Caller } from './api/authorize.ts'
 import { backendAnswers } from './api/backends.ts'
 import { capAnswers } from './api/caps.ts'
 import { clusterAnswers } from './api/cluster.ts'
@@ -36,7 +38,7 @@ import { requestAnswers } from './api/requests.ts'
 import { restartAnswers } from './api/restart.ts'
 import { ruleAnswers } from './api/rules.ts'
 import { endWhenRefused } from './api/still-allowed.ts'
-import { sessionAnswers } from './api/sessions.ts'
+import { sessionAnswers, sessionGates } from './api/sessions.ts'
 import { tokenAnswers } from './api/tokens.ts'
 import { unloadAnswers } from './api/unload.ts'
 import { actAs, addressOf } from './acting.ts'
@@ -45,13 +47,15 @@ import { checkProtocol } from './registration.ts'
 
 type AdminAnswerName = Exclude<AdminRouteName, AdminStreamName>
 
-const MOST_BODY_BYTES = 1024 * 1024
+/** Without a key, a body is short, and has to be here within this time. With one, it may bring nothing for a minute. */
+const KEYLESS_BODY_WITHIN_MS = 5000
 
 /** Serves everything under `/api/`: the routes are data, the files in `api/` say what each of them does. */
 export function adminApi(deps: AdminDeps): Handler {
   const answers = adminAnswers(deps)
   const wrongKeys = new WrongKeys(deps.clock)
   const others = new OtherClusters(deps)
+  const gates: Readonly<Partial<Record<AdminRouteName, Gate>>> = sessionGates(deps)
   const streams: Readonly<Partial<Record<AdminRouteName, Stream>>> = adminStreams(deps)
   const routes = (Object.keys(adminRoutes) as AdminRouteName[]).map((name) => ({ name, ...adminRoutes[name] }))
   return async (request, response) => {
@@ -70,11 +74,37 @@ export function adminApi(deps: AdminDeps): Handler {
       if (route.auth === 'read') endWhenRefused(request, response, deps.clock, isStillAllowed)
       return stream(request, response, params as Params)
     }
-    const body = 'body' in route ? parseBody(route, await readBody(request, MOST_BODY_BYTES)) : undefined
-    const answer = answers[route.name as AdminAnswerName] as Answer<AdminRouteName>
-    const acting = { actor: caller.actor || 'admin', address: addressOf(request) }
-    const reply = await actAs(acting, () => answer(body as never, params as Params, caller))
+    const attempt = gates[route.name]?.(request)
+    let reply: unknown
+    try {
+      const body = await bodyOf(request, route, caller, deps)
+      const answer = answers[route.name as AdminAnswerName] as Answer<AdminRouteName>
+      const acting = { actor: caller.actor || 'admin', address: addressOf(request) }
+      reply = await actAs(acting, () => answer(body as never, params as Params, caller))
+    } catch (error) {
+      attempt?.ended(error)
+      throw error
+    }
+    attempt?.ended()
     sendJson(response, 200, reply, caller.answerHeaders)
+  }
+}
+
+async function bodyOf(
+  request: IncomingMessage,
+  route: Route & { name: AdminRouteName },
+  { actor }: Caller,
+  { bodies }: AdminDeps,
+): Promise<unknown> {
+  const { name, auth, body, mostBodyBytes = MOST_BODY_BYTES } = route
+  if (!body) return undefined
+  const isKeyless = auth !== 'admin' && auth !== 'read'
+  const room = bodies?.open(actor || originOf(request))
+  try {
+    const withinMs = isKeyless ? KEYLESS_BODY_WITHIN_MS : undefined
+    return parseBody(name, body, await readBody(request, mostBodyBytes, { withinMs, room }))
+  } finally {
+    room?.release()
   }
 }
 
@@ -126,7 +156,7 @@ function unmatched(path: string, method: string, allowed: string[]): AppError {
   return new AppError('method_not_allowed', `${path} does not take ${method}. It takes: ${allowed.join(', ')}.`)
 }
 
-function parseBody({ name, body }: { name: AdminRouteName; body: z.ZodType }, bytes: Buffer): unknown {
+function parseBody(name: AdminRouteName, body: z.ZodType, bytes: Buffer): unknown {
   // Some may be missing.
   if (bytes.length === 0 && body.safeParse(undefined).success) return undefined
   const json = parseJson(bytes)

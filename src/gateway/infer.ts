@@ -1,4 +1,5 @@
 import { clientOf } from '../platform/client.ts'
+import type { BodyRoom } from '../platform/body-budget.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
@@ -10,7 +11,7 @@ import type { Caller } from './guard.ts'
 import { KEPT_FOR_MS, KeepAlive, wantsKeepAlive } from './keep-alive.ts'
 import { findModel } from './models-api.ts'
 import { RequestTrace } from './request-trace.ts'
-import { readRequest, type ReadLimits, type ReadRequest } from './read-request.ts'
+import { readRequest, roomFor, type ReadLimits, type ReadRequest } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import type { LiveTable } from './routing-table.ts'
 import { serve, type Begun, type Exchange, type ServeDeps } from './serve.ts'
@@ -77,6 +78,8 @@ class Inference implements Exchange, Ask {
   readonly #deps: InferDeps
   readonly #onEnded: Asked['onEnded']
   #keepAlive: KeepAlive | undefined
+  /** What its body takes, which is kept for another try. */
+  #room: BodyRoom | undefined
 
   constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked, decision?: Decision) {
     this.request = request
@@ -99,7 +102,9 @@ class Inference implements Exchange, Ask {
     let read: ReadRequest | Promise<ReadRequest>
     try {
       refuseDots(this.decision.path)
-      read = readRequest(this.request, this.#deps.limits)
+      const { limits } = this.#deps
+      this.#room = roomFor(this.request, this.caller.keyId, limits)
+      read = readRequest(this.request, limits, this.#room)
     } catch (thrown) {
       return this.#end(thrown)
     }
@@ -153,6 +158,7 @@ class Inference implements Exchange, Ask {
     try {
       if (thrown !== undefined) this.#fail(thrown)
     } finally {
+      this.#room?.release()
       this.decision.endedMs = clock.nowMs()
       decisions.keep(this.decision)
       this.trace?.end(this.decision)

@@ -1,12 +1,16 @@
 import { jsonFields, type Span } from '../core/lib/json-fields.ts'
+import type { BodyBudget, BodyRoom } from '../platform/body-budget.ts'
 import { AppError } from '../platform/errors.ts'
 import type { HttpRequest } from '../platform/exchange.ts'
 import { parseJson, readBody } from '../platform/http.ts'
+import { originOf } from '../platform/request-origin.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
 
 export interface ReadLimits {
   /** Prompts with images and files with speech are long; what is longer is a mistake or an attack. */
   mostBodyBytes: number
+  /** The memory that all bodies in this process share. */
+  bodies: BodyBudget
 }
 
 export interface ReadRequest {
@@ -34,15 +38,36 @@ const MOST_NAME_CHARS = 1024
 /** A value that is written in more bytes than this cannot be one that is short enough. */
 const MOST_VALUE_BYTES = 16 * 1024
 
+/**
+ * A body up to this length that has come with its head is not counted: with 10,000 connections, these are 160 MiB at most.
+ */
+const MOST_UNCOUNTED_BYTES = 16 * 1024
+
+/** Where the body of a request counts; undefined when it is short. */
+export function roomFor(
+  request: HttpRequest,
+  keyId: string | null,
+  { bodies }: Partial<ReadLimits> = {},
+): BodyRoom | undefined {
+  const { whole } = request
+  if (!bodies || (whole && whole.length <= MOST_UNCOUNTED_BYTES)) return undefined
+  return bodies.open(keyId ?? originOf(request))
+}
+
 /** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
 export function readRequest(
   request: HttpRequest,
   limits: Partial<ReadLimits> = {},
+  room?: BodyRoom,
 ): ReadRequest | Promise<ReadRequest> {
   refuseCompressed(request)
   const mostBytes = limits.mostBodyBytes ?? MOST_BODY_BYTES
   const { whole } = request
-  if (!whole || whole.length > mostBytes) return readBody(request, mostBytes).then((body) => readWhole(request, body))
+  if (!whole || whole.length > mostBytes) {
+    return readBody(request, mostBytes, { room }).then((body) => readWhole(request, body))
+  }
+  room?.grow(whole.length)
+  room?.settle()
   return readWhole(request, whole)
 }
 

@@ -2,9 +2,11 @@ import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../testing/http.ts'
 import { until } from '../testing/until.ts'
-import { AppError } from './errors.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { BodyBudget } from './body-budget.ts'
+import { AppError, toAppError } from './errors.ts'
 import { sendHealth } from './health.ts'
-import { parseJson, readBody, sendJson, startHttpServer } from './http.ts'
+import { parseJson, readBody, sendError, sendJson, startHttpServer } from './http.ts'
 import { silentLogger } from './log.ts'
 
 describe('errors on the wire', () => {
@@ -46,6 +48,20 @@ describe('bodies', () => {
     const response = await fetch(await echo(), { method: 'POST', body })
     expect(response.status).toBe(status)
     expect(((await response.json()) as { error: { message: string } }).error.message).toContain(message)
+  })
+
+  test('one that takes longer than it may is refused, and what it has sent is not kept', async () => {
+    const budget = new BodyBudget(1000)
+    const room = budget.open('a client')
+    const url = await serve(async (request, response) => {
+      await readBody(request, 20, { withinMs: 20, room }).catch((error: unknown) =>
+        sendError(response, toAppError(error)),
+      )
+    })
+    const client = await rawClient(url)
+    client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+    expect(await client.reads('did not arrive whole within')).toMatch(/^HTTP\/1\.1 408 /)
+    expect([room.bytes, budget.heldBytes]).toEqual([5, 0])
   })
 
   test('too long and not announced: cut off at the limit', async () => {

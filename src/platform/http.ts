@@ -3,12 +3,14 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import type { Address } from './address.ts'
 import { answerBadRequest } from './bad-requests.ts'
+import type { BodyRoom } from './body-budget.ts'
 import { asksForCable } from './cable/handshake.ts'
 import { TakenCables } from './cable/taken-cables.ts'
 import { checkHead, continueWhenRead } from './check-head.ts'
 import { limitConnections } from './connection-limit.ts'
 import { AppError, toAppError } from './errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './exchange.ts'
+import { GrowingBytes } from './growing-bytes.ts'
 import { watchHalfClosed } from './half-closed.ts'
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts'
 import { LAST_WORD_MS } from './last-word.ts'
@@ -272,36 +274,74 @@ export function sendError(response: HttpResponse, error: AppError, body: unknown
   takeTheRest(request)
 }
 
+export interface ReadOptions {
+  /** All of the body has to be here within this time. */
+  withinMs?: number | undefined
+  /** Where it counts. Whoever opened it releases it, when nothing of the body is kept any more. */
+  room?: BodyRoom | undefined
+}
+
 /** The whole body, up to a limit. */
-export function readBody(request: HttpRequest, limitBytes: number): Promise<Buffer> {
-  if (request.whole && request.whole.length <= limitBytes) return Promise.resolve(request.whole)
+export async function readBody(
+  request: HttpRequest,
+  limitBytes: number,
+  { withinMs, room }: ReadOptions = {},
+): Promise<Buffer> {
+  const { whole } = request
+  if (whole && whole.length <= limitBytes) {
+    room?.grow(whole.length)
+    room?.settle()
+    return Promise.resolve(whole)
+  }
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>
       new AppError('too_large', `The request body is larger than the limit of ${limitBytes} bytes.`)
-    if (Number(request.headers['content-length'] ?? 0) > limitBytes) return reject(tooLarge())
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const over = (): void => void request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
-    const onData = (chunk: Buffer): void => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      if (bytes <= limitBytes) return
+    const said = request.headers['content-length']
+    const length = said === undefined ? undefined : Number(said)
+    if (length !== undefined && length > limitBytes) return reject(tooLarge())
+    const bytes = new GrowingBytes(length)
+    const late = withinMs === undefined ? undefined : setTimeout(() => stop(tooSlow(withinMs)), withinMs)
+    const over = (): void => {
+      clearTimeout(late)
+      request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
+    }
+    const stop = (error: AppError): void => {
       over()
+      room?.release()
       request.pause()
-      reject(tooLarge())
+      reject(error)
+    }
+    const onData = (chunk: Buffer): void => {
+      if (bytes.length + chunk.length > limitBytes) return stop(tooLarge())
+      try {
+        room?.grow(chunk.length)
+      } catch (error) {
+        return stop(toAppError(error))
+      }
+      bytes.push(chunk)
     }
     const onEnd = (): void => {
       over()
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+      room?.settle()
+      resolve(bytes.take())
     }
     const onCut = (cause?: Error): void => {
-      over()
       const text = 'The connection ended before the whole request body had arrived.'
-      reject(new AppError('bad_request', text, { cause }))
+      stop(new AppError('bad_request', text, { cause }))
     }
+    if (room) room.onRefused = stop
     if (request.destroyed) return onCut()
+    try {
+      if (length !== undefined) room?.announce(length)
+    } catch (error) {
+      return stop(toAppError(error))
+    }
     request.on('data', onData).once('end', onEnd).once('close', onCut).once('error', onCut)
   })
+}
+
+function tooSlow(withinMs: number): AppError {
+  return new AppError('timeout', `The request body did not arrive whole within ${withinMs / 1000} s.`)
 }
 
 /** Parses JSON whose errors a person can act on. */

@@ -10,6 +10,8 @@ export interface Route {
   auth: 'admin' | 'read' | 'join' | 'node' | 'none'
   summary: string
   body?: z.ZodType
+  /** The longest body that is taken: `MOST_BODY_BYTES` where it is not given. Routes without a key of an admin state theirs. */
+  mostBodyBytes?: number
   /** What may stand after the `?`. */
   query?: z.ZodObject
   reply: z.ZodType
@@ -18,6 +20,9 @@ export interface Route {
   /** The node or the gateways are asked over this; while they are away the call fails. */
   asks?: 'bus' | 'data port'
 }
+
+/** Documents of a whole cluster are as long. */
+export const MOST_BODY_BYTES = 1024 * 1024
 
 export const deleted = z.object({ deleted: z.string() })
 

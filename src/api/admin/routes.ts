@@ -20,6 +20,8 @@ export const adminRoutes = {
     auth: 'join',
     summary: 'A worker presents itself',
     body: schemas.signedRegistration,
+    // Hardware with 64 devices and all labels that a node may have take a quarter of it.
+    mostBodyBytes: 256 * 1024,
     reply: schemas.registered,
   },
   nodeCredentials: {
@@ -36,6 +38,7 @@ export const adminRoutes = {
     summary: 'A node says goodbye: offline until it registers again',
     // Workers of the release before say nothing.
     body: schemas.goodbye.optional(),
+    mostBodyBytes: 4096,
     reply: done,
   },
   nodeFile: {
@@ -321,6 +324,7 @@ export const adminRoutes = {
     auth: 'admin',
     summary: 'A gateway process asks for its place on the bus',
     body: schemas.gatewayInput,
+    mostBodyBytes: 16 * 1024,
     reply: schemas.gatewayCredentials,
   },
   explainRequest: {

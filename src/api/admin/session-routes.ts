@@ -10,6 +10,7 @@ export const sessionRoutes = {
     auth: 'none',
     summary: 'Sign in to the dashboard with an admin key, or with the code of a link; the answer sets a cookie',
     body: signInInput,
+    mostBodyBytes: 4096,
     reply: sessionView,
   },
   showSession: {

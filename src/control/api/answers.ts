@@ -12,6 +12,12 @@ export type Answer<N extends AdminRouteName> = (
 /** The `:name` parts of the path. Which there are is said by the route. */
 export type Params = Readonly<Record<'id' | 'key' | 'name' | 'path', string>>
 
+/**
+ * Looks at the head of a call before its body is read, for routes that may be called without a key. Throws when the call is
+ * not taken; what it returns is told how the call ended.
+ */
+export type Gate = (request: IncomingMessage) => { ended(error?: unknown): void }
+
 export type Answers<N extends AdminRouteName> = { [K in N]: Answer<K> }
 
 /** What one route does that is written as it comes. Resolves when it has begun, or when it has ended. */

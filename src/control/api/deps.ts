@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Bus } from '../../bus/bus.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { Hub } from '../../model-source/hub.ts'
+import type { BodyBudget } from '../../platform/body-budget.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
@@ -28,6 +29,8 @@ export interface AdminDeps {
   live: LiveFeed
   log: Logger
   clock: Clock
+  /** The memory that bodies of requests share in this process. */
+  bodies?: BodyBudget
   /** What is wrong and stands in no row. */
   conditions: Conditions
   /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */

@@ -16,7 +16,7 @@ import {
 } from '../../store/sessions.ts'
 import { addressOf } from '../acting.ts'
 import { change } from '../change.ts'
-import type { Answers } from './answers.ts'
+import type { Answers, Gate } from './answers.ts'
 import { holderOf } from './authorize.ts'
 import type { AdminDeps } from './deps.ts'
 import { refuseForgery, refuseOtherOrigins } from './forgery.ts'
@@ -36,8 +36,6 @@ export async function makeSignInCode(db: Database, { actor, keyId }: Holder): Pr
 }
 
 export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession' | 'signOut' | 'createSignInCode'> {
-  const throttle = new SignInThrottle(deps.clock)
-
   /** Who shows a key; those who show a wrong one are told how to get a right one. */
   const byKey = async (key: string): Promise<Holder> => {
     try {
@@ -66,19 +64,10 @@ export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession
 
   return {
     async signIn({ key, code }, _params, { request, answerHeaders }) {
-      refuseOtherOrigins(request)
-      const attempt = throttle.enter(request)
-      try {
-        const shown = key === undefined ? { code: code! } : { key: await byKey(key) }
-        const { token, row } = await begin(request, shown)
-        answerHeaders['set-cookie'] = sessionCookie(request, token)
-        attempt.forgive()
-        return viewOf(row)
-      } catch (error) {
-        // A store that is away, say, is nobody's guess.
-        if (!(error instanceof AppError && error.code === 'unauthorized')) attempt.forgive()
-        throw error
-      }
+      const shown = key === undefined ? { code: code! } : { key: await byKey(key) }
+      const { token, row } = await begin(request, shown)
+      answerHeaders['set-cookie'] = sessionCookie(request, token)
+      return viewOf(row)
     },
 
     async showSession(_body, _params, { request }) {
@@ -103,6 +92,23 @@ export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession
     },
 
     createSignInCode: (_body, _params, { actor, keyId }) => makeSignInCode(deps.db, { actor, keyId }),
+  }
+}
+
+/** A sign-in is throttled before its body is read, so that at most ten of one address are read at once. */
+export function sessionGates({ clock }: Pick<AdminDeps, 'clock'>): Record<'signIn', Gate> {
+  const throttle = new SignInThrottle(clock)
+  return {
+    signIn(request) {
+      refuseOtherOrigins(request)
+      const attempt = throttle.enter(request)
+      return {
+        ended(error) {
+          // A wrong key is a guess. A body that is none, or a store that is away, is not.
+          if (!(error instanceof AppError && error.code === 'unauthorized')) attempt.forgive()
+        },
+      }
+    },
   }
 }
 

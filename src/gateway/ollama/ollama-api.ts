@@ -14,7 +14,7 @@ import { parseJson, pathOf, readBody, sendError, sendJson } from '../../platform
 import { version } from '../../platform/version.ts'
 import type { Caller } from '../guard.ts'
 import { findModel } from '../models-api.ts'
-import { MOST_BODY_BYTES, type ReadLimits } from '../read-request.ts'
+import { MOST_BODY_BYTES, roomFor, type ReadLimits } from '../read-request.ts'
 import type { LiveTable } from '../routing-table.ts'
 import { AskedRequest } from './asked-request.ts'
 import { answerTranslation, embedTranslation } from './answer-translation.ts'
@@ -85,7 +85,7 @@ async function answer(deps: OllamaDeps, request: HttpRequest, response: HttpResp
     if (!table.hasSnapshot()) throw noTable()
     return sendJson(response, 200, path === '/api/tags' ? tagList(table, caller) : runningList(table, caller))
   }
-  const body = parseJson(await readBody(request, deps.limits?.mostBodyBytes ?? MOST_BODY_BYTES))
+  const body = await readJson(deps, request, caller)
   const exchange: Exchange = { deps, request, response, caller, startMs: deps.clock.nowMs() }
   switch (path) {
     case '/api/chat': {
@@ -111,6 +111,16 @@ async function answer(deps: OllamaDeps, request: HttpRequest, response: HttpResp
     }
     default:
       return sendJson(response, 200, shownModel(table, nameIn(table, read(ollamaShowSchema, body)).model, caller))
+  }
+}
+
+/** What it is translated into counts as any other request. */
+async function readJson({ limits }: OllamaDeps, request: HttpRequest, { keyId }: Caller): Promise<unknown> {
+  const room = roomFor(request, keyId, limits)
+  try {
+    return parseJson(await readBody(request, limits?.mostBodyBytes ?? MOST_BODY_BYTES, { room }))
+  } finally {
+    room?.release()
   }
 }
 
