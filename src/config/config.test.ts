@@ -149,7 +149,7 @@ describe('mistakes are refused with the place, the key and what was expected', (
       { file: 'node_name: "a"\nlisten_on: x' },
       'flotilla.yaml:2: listen_on: there is no such option; did you mean listen?',
     ],
-    [{ file: 'colour: red' }, 'flotilla.yaml:1: colour: there is no such option; known are data, listen,'],
+    [{ file: 'colour: red' }, 'flotilla.yaml:1: colour: there is no such option; known are data, '],
     [{ env: { FLOTILLA_AUTO_APPROVE: '1' } }, 'FLOTILLA_AUTO_APPROVE: expected true or false, got "1".'],
     [
       { flags: { join: 'frontend:8080' } },
