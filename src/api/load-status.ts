@@ -29,5 +29,7 @@ export const loadStatus = z.object({
   reason: prose.nullable(),
   /** When it is tried again by itself, in milliseconds since 1970; null when nothing is planned. */
   next_attempt_at: z.int().nullable(),
+  /** No waiting helps: a person has to change something first. A release before this does not say. */
+  is_final: z.boolean().optional(),
 })
 export type LoadStatus = z.infer<typeof loadStatus>

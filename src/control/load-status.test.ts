@@ -196,6 +196,45 @@ describe('a model that no node can take', () => {
     )
   })
 
+  const ruled = { models, rules: [aRule({ modelName: 'old', minReplicas: 1 })], replicas: [anOccupant()] }
+  const huge = { models: [aModel({ memory: { vram: 200 * GIB, ram: 0 } })] as StoredWorld['models'] }
+  const someFacts = {
+    modelName: 'm',
+    revision: aModel().revision,
+    payloadBytes: GIB,
+    header: null,
+    problem: null,
+    retryAtMs: null,
+  }
+  const selected = { rules: [aRule({ nodeSelector: { tier: 'fast' } })] }
+
+  test.each<[string, Partial<StoredWorld>, Node[]]>([
+    ['which no card is large enough for', huge, [aGpuNode()]],
+    ['which no node has the label for', selected, [aNode()]],
+    ['which no node has the engine for', {}, [aNode({ engines: {} })]],
+    ['whose room a rule keeps for another', ruled, full],
+    ['whose only node waits for approval', {}, [aNode({ approved: false })]],
+    ['which is too large for a node that is away, too', huge, [aGpuNode({ liveness: 'offline' })]],
+  ])('%s: no waiting helps', (_, fields, nodes) => {
+    expect(status(fields, nodes)).toMatchObject({ state: 'refused', is_final: true })
+  })
+
+  test.each<[string, Partial<StoredWorld>, Node[]]>([
+    ['whose node is away', {}, [aNode({ liveness: 'offline' })]],
+    ['whose node is emptied for now', {}, [aNode({ desired: 'draining' })]],
+    ['whose room another program takes', { models }, full],
+    ['for which the disk is full', { facts: [someFacts] }, [aNode({ availableDisk: 0 })]],
+    [
+      'of which one of two nodes may come back',
+      selected,
+      [aNode({ labels: { tier: 'fast' }, liveness: 'offline' }), aNode({ id: 'n2' })],
+    ],
+    ['before there is any node', {}, []],
+  ])('%s: waiting may help', (_, fields, nodes) => {
+    const found = status(fields, nodes)
+    expect([found.state, found.is_final]).toEqual(['refused', undefined])
+  })
+
   test('without any node says how to get one', () => {
     expect(status({}, [])).toMatchObject({
       state: 'refused',

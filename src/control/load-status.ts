@@ -1,5 +1,6 @@
 import type { Loading, LoadStatus } from '../api/load-status.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
+import { mayFitLater } from '../core/placement/may-fit-later.ts'
 import { mismatchOf } from '../core/placement/selector.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
@@ -47,7 +48,8 @@ function willServe({ nodes, rules }: StoredWorld, { nodeId, modelName }: Replica
 }
 
 /** No replica of it is on its way: by what the next turn would do. */
-function unplaced(world: StoredWorld, { name }: Model, mine: readonly StoredReplica[], plan: Plan): LoadStatus {
+function unplaced(world: StoredWorld, model: Model, mine: readonly StoredReplica[], plan: Plan): LoadStatus {
+  const { name } = model
   const wait = (reason: string, nextAttemptAt: number | null = null): LoadStatus => {
     const loading: Loading = waitingFor(name)
     return { state: 'waiting', loading, reason, next_attempt_at: nextAttemptAt }
@@ -81,7 +83,10 @@ function unplaced(world: StoredWorld, { name }: Model, mine: readonly StoredRepl
       next_attempt_at: retryAtMs,
     }
   }
-  if (unmet) return { ...nothing, state: 'refused', reason: summarise(unmet.refusals, unmet.advice) }
+  if (unmet) {
+    const reason = summarise(unmet.refusals, unmet.advice)
+    return { ...nothing, state: 'refused', reason, ...(mayFitLater(world, model) ? {} : { is_final: true }) }
+  }
   return { ...nothing, state: 'stopped', reason: 'Nobody asks for it: its first request loads it.' }
 }
 

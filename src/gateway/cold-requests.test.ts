@@ -81,6 +81,18 @@ describe('a request for a model that is not loaded', () => {
     })
   })
 
+  test.each([
+    ['that no waiting helps', true, [null, 'false']],
+    ['when to come back', undefined, ['30', null]],
+  ])('hears %s, in a header that official clients obey', async (_, isFinal, headers) => {
+    const { askCold, control } = await aColdGateway([], { modelLoadWaitMs: 50 })
+    const status = aLoadStatus({ state: 'refused', reason: 'No node has tier=fast.' })
+    control.answer = isFinal ? { ...status, is_final: isFinal } : status
+    const response = await askCold()
+    expect(response.status).toBe(503)
+    expect(['retry-after', 'x-should-retry'].map((name) => response.headers.get(name))).toEqual(headers)
+  })
+
   test('is 404 when the model is deleted meanwhile', async () => {
     const { askCold, control, tell } = await aColdGateway([])
     const asked = askCold()

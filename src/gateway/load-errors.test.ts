@@ -47,6 +47,16 @@ describe('a model that will not come by waiting', () => {
     expect(error.message).toContain('cannot be loaded now: Free 3 GiB on gpu 0 of thor. flotilla why m')
   })
 
+  test('has no room for good: clients are told not to come back', () => {
+    const error = noCapacity(
+      'm',
+      aLoadStatus({ state: 'refused', reason: 'No node has tier=fast.', is_final: true }),
+      0,
+    )
+    expect([error.retryAfterS, error.isFinal]).toEqual([undefined, true])
+    expect(error.message).toContain('cannot be loaded, and waiting does not help: No node has tier=fast.')
+  })
+
   test('cannot be asked for: that is told, and not how far it was', () => {
     const error = controlAway('m', 'nobody is listening', 60_000)
     expect([error.code, error.retryAfterS]).toEqual(['unavailable', 60])

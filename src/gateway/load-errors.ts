@@ -1,5 +1,5 @@
 import type { Loading, LoadStatus } from '../api/load-status.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, type ErrorExtra } from '../platform/errors.ts'
 
 /** No client is told to come back earlier, which would help nobody, or later, when it would be forgotten. */
 const RETRY_AFTER_S = { least: 5, most: 300 }
@@ -15,17 +15,19 @@ export function stillLoading(model: string, status: LoadStatus | undefined, wait
 }
 
 /** For all who wait for a load that failed: the cause, and what comes next. */
-export function loadFailed(model: string, { reason, next_attempt_at: nextAtMs }: LoadStatus, nowMs: number): AppError {
+export function loadFailed(model: string, status: LoadStatus, nowMs: number): AppError {
+  const { reason, next_attempt_at: nextAtMs } = status
   const why = reason ?? 'the reason is not known.'
   const next = nextAtMs === null ? `flotilla why ${model} tells more` : `It is tried again in ${until(nextAtMs, nowMs)}`
   const text = `Model "${model}" could not be loaded: ${sentence(why)} ${next}.`
-  return new AppError('model_load_failed', text, { retryAfterS: nextS(nextAtMs, nowMs), details: { param: 'model' } })
+  return new AppError('model_load_failed', text, { ...retryOf(status, nowMs), details: { param: 'model' } })
 }
 
-export function noCapacity(model: string, { reason, next_attempt_at: nextAtMs }: LoadStatus, nowMs: number): AppError {
+export function noCapacity(model: string, status: LoadStatus, nowMs: number): AppError {
+  const { reason, is_final: isFinal } = status
   const why = reason ?? 'no node has room for it.'
-  const text = `Model "${model}" cannot be loaded now: ${sentence(why)} flotilla why ${model} tells what each node lacks.`
-  return new AppError('no_capacity', text, { retryAfterS: nextS(nextAtMs, nowMs), details: { param: 'model' } })
+  const text = `Model "${model}" cannot be loaded${isFinal ? ', and waiting does not help' : ' now'}: ${sentence(why)} flotilla why ${model} tells what each node lacks.`
+  return new AppError('no_capacity', text, { ...retryOf(status, nowMs), details: { param: 'model' } })
 }
 
 export function controlAway(model: string, silence: string, waitMs: number): AppError {
@@ -77,8 +79,10 @@ function until(atMs: number, nowMs: number): string {
   return roughly(Math.max(1, (atMs - nowMs) / 1000))
 }
 
-function nextS(nextAtMs: number | null, nowMs: number): number {
-  return nextAtMs === null ? UNPLANNED_S : clamped((nextAtMs - nowMs) / 1000)
+/** When to come back, or that coming back is in vain: control says which, since it knows what each node lacks. */
+function retryOf({ next_attempt_at: nextAtMs, is_final: isFinal }: LoadStatus, nowMs: number): ErrorExtra {
+  if (isFinal) return { isFinal }
+  return { retryAfterS: nextAtMs === null ? UNPLANNED_S : clamped((nextAtMs - nowMs) / 1000) }
 }
 
 function clamped(seconds: number): number {

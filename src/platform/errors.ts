@@ -45,6 +45,8 @@ export interface ErrorExtra {
   /** Further fields of the body, beside the error object. */
   beside?: Record<string, unknown>
   retryAfterS?: number
+  /** No repetition helps: clients that would try again by themselves, as those of OpenAI and Anthropic, are told. */
+  isFinal?: boolean
 }
 
 /** A failure with a code and a message that names the step that failed and how to go on. Safe to show to anyone. */
@@ -53,6 +55,7 @@ export class AppError extends Error {
   readonly details: Record<string, unknown>
   readonly beside: Record<string, unknown>
   readonly retryAfterS: number | undefined
+  readonly isFinal: boolean
 
   constructor(code: ErrorCode, message: string, extra: ErrorExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
@@ -60,7 +63,9 @@ export class AppError extends Error {
     this.code = code
     this.details = extra.details ?? {}
     this.beside = extra.beside ?? {}
-    this.retryAfterS = extra.retryAfterS
+    this.retryAfterS = extra.isFinal ? undefined : extra.retryAfterS
+    // What is not done here is not done the next time either.
+    this.isFinal = extra.isFinal ?? code === 'not_implemented'
   }
 
   get status(): number {

@@ -22,6 +22,7 @@ const PASSED_ON: ReadonlySet<string> = new Set([
   'x-flotilla-node',
   'x-flotilla-replica',
   'retry-after',
+  'x-should-retry',
   'connection',
 ])
 
