@@ -153,7 +153,10 @@ function adminStreams(deps: AdminDeps): Streams<AdminStreamName> {
 
 function unmatched(path: string, method: string, allowed: string[]): AppError {
   if (allowed.length === 0) return new AppError('not_found', `There is nothing at ${path}.`)
-  return new AppError('method_not_allowed', `${path} does not take ${method}. It takes: ${allowed.join(', ')}.`)
+  const allow = [...new Set(allowed)]
+  return new AppError('method_not_allowed', `${path} does not take ${method}. It takes: ${allow.join(', ')}.`, {
+    allow,
+  })
 }
 
 function parseBody(name: AdminRouteName, body: z.ZodType, bytes: Buffer): unknown {

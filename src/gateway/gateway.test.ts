@@ -207,8 +207,8 @@ describe('mistakes', () => {
   })
 
   test.each([
-    ['GET', '/v1/chat/completions', 404],
-    ['DELETE', '/v1/chat/completions', 404],
+    ['GET', '/v1/chat/completions', 405],
+    ['DELETE', '/v1/chat/completions', 405],
     ['DELETE', '/v1/models', 405],
     ['POST', '/v1/models/m', 405],
   ])('%s %s is %i', async (method, path, status) => {

@@ -1,6 +1,6 @@
 import { NobodyListensError, type Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
-import { AppError, toAppError } from '../platform/errors.ts'
+import { toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import { pathOf, type UpgradeHandler } from '../platform/http.ts'
 import type { Logger } from '../platform/log.ts'
@@ -11,6 +11,7 @@ import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { ClientTls } from '../platform/tls/client-tls.ts'
 import { sendApiError } from './api-errors.ts'
+import { notPosted } from './api-paths.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Decisions, type Decision } from './decisions.ts'
 import type { Caller, GuardDeps } from './guard.ts'
@@ -139,7 +140,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
     }
     response.setHeader('x-request-id', requestId)
     try {
-      if (!isModelsPath(path)) throw new AppError('not_found', `There is nothing to ${request.method} at ${path}.`)
+      if (!isModelsPath(path)) throw notPosted(request.method ?? 'GET', path)
       answerModels(table, request, response, path, caller)
     } catch (thrown) {
       sendApiError(request, response, toAppError(thrown))

@@ -23,7 +23,7 @@ export function answerModels(
   caller: Caller,
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    throw new AppError('method_not_allowed', `${PATH} takes GET only.`)
+    throw new AppError('method_not_allowed', `${PATH} takes GET only.`, { allow: ['GET', 'HEAD'] })
   }
   if (!table.hasSnapshot()) throw noTable()
   const name = nameIn(path)

@@ -2,8 +2,9 @@ import { jsonFields, type Span } from '../core/lib/json-fields.ts'
 import type { BodyBudget, BodyRoom } from '../platform/body-budget.ts'
 import { AppError } from '../platform/errors.ts'
 import type { HttpRequest } from '../platform/exchange.ts'
-import { parseJson, readBody } from '../platform/http.ts'
+import { parseJson, pathOf, readBody } from '../platform/http.ts'
 import { originOf } from '../platform/request-origin.ts'
+import { misspelt } from './api-paths.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
 
 export interface ReadLimits {
@@ -172,7 +173,7 @@ async function withPauses<T>(scan: Generator<void, T>): Promise<T> {
 
 function modelOf(request: HttpRequest, fields: Fields): string {
   const model = checkedModel(fields.model) ?? modelInQuery(request)
-  if (model === undefined) throw missing('The request does not say which model it is for.')
+  if (model === undefined) throw misspelt(pathOf(request)) ?? missing('The request does not say which model it is for.')
   return model
 }
 

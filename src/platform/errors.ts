@@ -47,6 +47,8 @@ export interface ErrorExtra {
   retryAfterS?: number
   /** No repetition helps: clients that would try again by themselves, as those of OpenAI and Anthropic, are told. */
   isFinal?: boolean
+  /** The methods that the path takes. */
+  allow?: readonly string[]
 }
 
 /** A failure with a code and a message that names the step that failed and how to go on. Safe to show to anyone. */
@@ -56,6 +58,7 @@ export class AppError extends Error {
   readonly beside: Record<string, unknown>
   readonly retryAfterS: number | undefined
   readonly isFinal: boolean
+  readonly allow: readonly string[] | undefined
 
   constructor(code: ErrorCode, message: string, extra: ErrorExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
@@ -64,6 +67,7 @@ export class AppError extends Error {
     this.details = extra.details ?? {}
     this.beside = extra.beside ?? {}
     this.retryAfterS = extra.isFinal ? undefined : extra.retryAfterS
+    this.allow = extra.allow
     // What is not done here is not done the next time either.
     this.isFinal = extra.isFinal ?? code === 'not_implemented'
   }

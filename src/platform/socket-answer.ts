@@ -24,6 +24,7 @@ export function answerOnSocket(socket: Socket, error: AppError, headers: Readonl
 export function errorHeaders(error: AppError): Record<string, string> {
   const headers: Record<string, string> = {}
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)
+  if (error.allow) headers['allow'] = error.allow.join(', ')
   if (error.isFinal) headers['x-should-retry'] = 'false'
   if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
   return headers

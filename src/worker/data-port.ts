@@ -139,7 +139,7 @@ export function healthHandler(checks: Record<string, Check>): Handler {
       throw new AppError('not_found', 'There are /healthz and /readyz here, and nothing else.')
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new AppError('method_not_allowed', `${path} takes GET and HEAD only.`)
+      throw new AppError('method_not_allowed', `${path} takes GET and HEAD only.`, { allow: ['GET', 'HEAD'] })
     }
     sendHealth(path, response, checks)
   }

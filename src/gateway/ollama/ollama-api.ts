@@ -78,7 +78,10 @@ async function answer(deps: OllamaDeps, request: HttpRequest, response: HttpResp
   const method = METHODS[path]
   if (method === undefined) throw notHere(path)
   const asked = request.method === 'HEAD' ? 'GET' : request.method
-  if (asked !== method) throw new AppError('method_not_allowed', `${path} takes ${method} only.`)
+  if (asked !== method) {
+    const allow = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    throw new AppError('method_not_allowed', `${path} takes ${method} only.`, { allow })
+  }
   const { table } = deps
   if (path === '/api/version') return sendJson(response, 200, { version: OLLAMA_VERSION, flotilla: version })
   if (method === 'GET') {

@@ -24,7 +24,7 @@ export function logsHandler(logs: ReplicaLogs, clock: Clock): LogsHandler {
 
   return async (request, response, path) => {
     if (request.method !== 'GET')
-      throw new AppError('method_not_allowed', `Logs are read with GET, not ${request.method}.`)
+      throw new AppError('method_not_allowed', `Logs are read with GET, not ${request.method}.`, { allow: ['GET'] })
     const name = parseName(path)
     if (name === undefined) return sendJson(response, 200, logs.entries())
     const { follow, ...query } = parseQuery(request)

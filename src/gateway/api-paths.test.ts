@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { aGateway, answer, errorOf } from '../testing/gateway-stage.ts'
+
+const stage = async () => {
+  const { url, ...rest } = await aGateway([answer('served')])
+  const ask = (method: string, path: string, body?: string) => fetch(url + path, { method, body: body ?? null })
+  return { ...rest, ask }
+}
+
+test.each([
+  ['GET', '/v1/chat/completions', 'POST'],
+  ['GET', '/v1/embeddings?x=1', 'POST'],
+  ['DELETE', '/v1/messages', 'POST'],
+  ['OPTIONS', '/v1/audio/speech', 'POST'],
+  ['POST', '/v1/models', 'GET, HEAD'],
+  ['DELETE', '/v1/models/m', 'GET, HEAD'],
+  ['GET', '/api/chat', 'POST'],
+  ['POST', '/api/tags', 'GET, HEAD'],
+])('%s %s is refused with the methods that it takes', async (method, path, allow) => {
+  const { ask } = await stage()
+  const response = await ask(method, path)
+  expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
+})
+
+test.each([
+  ['POST', '/v1/chat/completion', '{}', '/v1/chat/completions'],
+  ['POST', '/v1/chat/completions/', '{"messages":[]}', '/v1/chat/completions'],
+  ['GET', '/v1/embedding', undefined, '/v1/embeddings'],
+])('%s %s says which path was meant', async (method, path, body, meant) => {
+  const { ask } = await stage()
+  const response = await ask(method, path, body)
+  const { message } = await errorOf(response)
+  expect([response.status, message]).toEqual([
+    404,
+    expect.stringContaining(`There is no ${path}. Did you mean ${meant}`),
+  ])
+})
+
+test('a path that nobody knows is served by the model that is named, and else refused as before', async () => {
+  const { ask } = await stage()
+  expect(await (await ask('POST', '/v1/chat/completion', '{"model":"m"}')).text()).toBe('served')
+  expect((await errorOf(await ask('POST', '/v1/something-else', '{}'))).message).toContain('which model')
+  expect((await ask('GET', '/v1/something-else')).status).toBe(404)
+})
+
+test('a path of any length is compared in no time', async () => {
+  const { ask } = await stage()
+  expect((await ask('GET', `/v1/${'x'.repeat(8000)}`)).status).toBe(404)
+})
