@@ -1,4 +1,7 @@
 import { startNatsServer } from '../testing/nats-server.ts'
-import { describeBus } from './bus-suite.ts'
+import { describeBus, type StartBus } from './bus-suite.ts'
+import { describeHostile } from './hostile-suite.ts'
 
-describeBus('nats-server', (users, port = 0) => startNatsServer({ users, port }))
+const start: StartBus = (users, port = 0) => startNatsServer({ users, port })
+describeBus('nats-server', start)
+describeHostile('nats-server', start)

@@ -1,7 +1,10 @@
 import { startBroker } from './broker/broker.ts'
-import { describeBus } from './bus-suite.ts'
+import { describeBus, type StartBus } from './bus-suite.ts'
+import { describeHostile } from './hostile-suite.ts'
 
-describeBus('the embedded broker', async (users, port = 0) => {
+const start: StartBus = async (users, port = 0) => {
   const broker = await startBroker({ host: '127.0.0.1', port, users })
   return { url: broker.url, port: broker.port, stop: () => broker.dispose() }
-})
+}
+describeBus('the embedded broker', start)
+describeHostile('the embedded broker', start)

@@ -87,6 +87,14 @@ for itself, or hear, no other may.
 
 Nobody may write into an inbox: answers go there, one for each request that has reached who answers. Patterns are only listened to.
 
+A request names the subject of its answer. The embedded broker refuses one that is not below the asker's own inbox. A NATS server has no
+permission for that, so the processes hold it themselves, on either: they never answer an event, and answer a request only below the inbox of a role
+that may send it (\`_INBOX.gateway.…\` for control, \`_INBOX.control.…\` for a node). What remains on a NATS server: a gateway can have an answer to its own
+request sent to the inbox of another gateway, which drops it, since the last two tokens of the subject it waits on are 128 random bits each.
+
+What a client may send is also bounded in size and rate. Control reads 50 heartbeats and 2 MiB a second of one node (200 and 8 MiB at once), each at
+most 512 KiB, and drops the rest unread, with one line a minute in the log.
+
 | subject | ${heads.join(' | ')} |
 |---|${heads.map(() => '---|').join('')}
 ${lines.join('\n')}

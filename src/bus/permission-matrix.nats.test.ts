@@ -92,6 +92,21 @@ describe.each(Object.entries(brokers))('on %s', (_, start) => {
   })
 })
 
+test('on the embedded broker each may have answers sent to its own inbox, and nowhere else', async () => {
+  const as = await brokers['the embedded broker']!()
+  const subjectsOf: Record<BusClient['role'], string> = {
+    control: subjectOf('replicaStart', 'b'),
+    gateway: subjectOf('routingSnapshot'),
+    node: subjectOf('heartbeat', 'a'),
+  }
+  for (const { name, role, id } of busClients.filter(({ id: one }) => one !== 'b')) {
+    for (const { subject } of matrixRows.filter(({ isPattern }) => !isPattern)) {
+      const isRefused = (await as(name).say(`PUB ${subjectsOf[role]} ${subject} 1\r\nx\r\n`)).includes('Violation')
+      expect(isRefused, `${name} names ${subject}`).toBe(subject !== `${inboxPrefix(role, id)}.x`)
+    }
+  }
+})
+
 test('the page shows what is tried', async () => {
   await expect(matrixPage()).toMatchFileSnapshot('../../docs/reference/bus-permissions.md')
 })

@@ -4,6 +4,7 @@ import { MOST_BODY_BYTES, type Route } from '../api/admin/route.ts'
 import { adminRoutes, type AdminRouteName, type AdminStreamName } from '../api/admin/routes.ts'
 import { AppError } from '../platform/errors.ts'
 import { originOf } from '../platform/request-origin.ts'
+import { problemParam, problemText } from '../platform/problem-text.ts'
 import { parseJson, pathOf, readBody, sendJson, type Handler } from '../platform/http.ts'
 import { matchRoute } from '../platform/routes.ts'
 import { WrongKeys } from '../platform/wrong-keys.ts'
@@ -167,8 +168,6 @@ function parseBody(name: AdminRouteName, body: z.ZodType, bytes: Buffer): unknow
   if (name === 'admitGateway') checkProtocol('gateway', json)
   const result = body.safeParse(json)
   if (result.success) return result.data
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`)
-  throw new AppError('bad_request', problems.join('; '), {
-    details: { param: result.error.issues[0]?.path.join('.') ?? null },
-  })
+  const { issues } = result.error
+  throw new AppError('bad_request', problemText(issues, 'the body'), { details: { param: problemParam(issues) } })
 }

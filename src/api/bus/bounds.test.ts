@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { boundedRecord } from '../bounds.ts'
+import { boundedRecord, longBounds, longList, longRecord } from '../bounds.ts'
 import { subjects, type SubjectName } from './subjects.ts'
 
 const names = Object.keys(subjects) as SubjectName[]
@@ -21,6 +21,8 @@ describe('every text, list and record of a message has a bound', () => {
     expect(found(z.object({ a: z.union([z.int(), z.string()]).default(1) }))).toEqual(['x.a: a text'])
     expect(found(z.record(z.string().max(1), z.int()))).toEqual(['x: a record'])
     expect(found(boundedRecord(z.string(), z.string().max(1), 2))).toEqual(['x{}: a text'])
+    expect(found(longList(z.string(), 2).optional())).toEqual(['x[]: a text'])
+    expect(found(longRecord(z.string(), 2))).toEqual(['x[]: a text'])
     expect(found(z.looseObject({}))).toEqual(['x: other fields'])
     expect(found(z.unknown())).toEqual(['x: unknown'])
     expect(found(z.tuple([z.string().max(2)], z.string().max(2)))).toEqual(['x: a list'])
@@ -33,8 +35,29 @@ test('a record over its bound is refused', () => {
   expect(schema.safeParse({ a: 1, b: 2, c: 3 }).success).toBe(false)
 })
 
+describe('a long list or record is read up to its first mistake', () => {
+  const list = longList(z.object({ a: z.int() }), 3)
+  const record = longRecord(z.int(), 2)
+
+  test('which is named', () => {
+    const { issues } = list.safeParse([{ a: 1 }, { a: 'x' }, {}]).error!
+    expect(issues.map(({ path }) => path)).toEqual([[1, 'a']])
+    expect(record.safeParse({ b: 'x', c: 'y' }).error!.issues.map(({ path }) => path)).toEqual([['b']])
+  })
+
+  test('and is refused over its bound, or as another thing', () => {
+    expect(list.parse([{ a: 1, b: 2 }])).toEqual([{ a: 1 }])
+    for (const other of [[{}, {}, {}, {}], {}, 'x', null, undefined]) expect(list.safeParse(other).success).toBe(false)
+    expect(record.parse({ b: 1 })).toEqual({ b: 1 })
+    for (const other of [{ a: 1, b: 2, c: 3 }, [], 'x', null]) expect(record.safeParse(other).success).toBe(false)
+    expect(record.safeParse({ ['x'.repeat(1001)]: 1 }).success).toBe(false)
+  })
+})
+
 /** What of a schema has no bound, by its path. A kind of schema that is not known here counts as unbounded. */
 function unbounded(schema: z.core.$ZodType, path: string): string[] {
+  const long = longBounds.get(schema)
+  if (long) return long.parts.flatMap((part) => unbounded(part, `${path}[]`))
   const { def } = (schema as z.core.$ZodTypes)._zod
   const isBounded = (def.checks ?? []).some((one) => ['max_length', 'length_equals'].includes(one._zod.def.check))
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- what is not named here has no bound

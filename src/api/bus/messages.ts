@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MOST_CLUSTER_ID } from '../../core/lib/cluster-id.ts'
-import { boundedRecord, label, longLabel, prose } from '../bounds.ts'
+import { boundedRecord, label, longLabel, longList, longRecord, prose } from '../bounds.ts'
 import { decisionRecord } from '../decision-record.ts'
 import { archive } from '../engine-profile.ts'
 import { hardware } from '../hardware.ts'
@@ -51,7 +51,7 @@ export const heartbeat = z.object({
   boot_id: label,
   /** Grows by one with each heartbeat of a boot. */
   seq: z.int().positive(),
-  replicas: z.array(reportedReplica).max(10_000),
+  replicas: longList(reportedReplica, 10_000),
   engines: z.array(reportedEngine).max(200),
   /**
    * Ids of replicas that have ended since the reading of the memory below began, which may count what they held as taken.
@@ -200,9 +200,9 @@ const feedVersion = { feed: label, version: z.int().nonnegative(), ...fromCluste
 /** The whole table, as a gateway has it. */
 export const routingSnapshot = z.object({
   ...feedVersion,
-  models: z.array(routedModel).max(MOST_SAVED),
-  routes: z.array(route).max(MOST_SAVED),
-  keys: z.array(routedKey).max(MOST_SAVED),
+  models: longList(routedModel, MOST_SAVED),
+  routes: longList(route, MOST_SAVED),
+  keys: longList(routedKey, MOST_SAVED),
 })
 export type RoutingSnapshotMessage = z.infer<typeof routingSnapshot>
 
@@ -215,9 +215,9 @@ export const routingPartRequest = z.object({ part: z.int().nonnegative() })
 export const routingPart = z.object({
   ...feedVersion,
   parts: z.int().positive(),
-  models: z.array(routedModel).max(MOST_LISTED),
-  routes: z.array(route).max(MOST_LISTED),
-  keys: z.array(routedKey).max(MOST_LISTED),
+  models: longList(routedModel, MOST_LISTED),
+  routes: longList(route, MOST_LISTED),
+  keys: longList(routedKey, MOST_LISTED),
 })
 export type RoutingPartMessage = z.infer<typeof routingPart>
 
@@ -236,12 +236,12 @@ export const routingDelta = z.object({
   ...feedVersion,
   /** The version this delta builds on; equal to `version` when nothing changed. */
   from_version: z.int().nonnegative(),
-  models: z.array(routedModel).max(MOST_LISTED).optional(),
-  set: z.array(route).max(MOST_LISTED),
-  removed: z.array(label).max(MOST_LISTED),
-  keys: z.array(routedKey).max(MOST_LISTED).optional(),
+  models: longList(routedModel, MOST_LISTED).optional(),
+  set: longList(route, MOST_LISTED),
+  removed: longList(label, MOST_LISTED),
+  keys: longList(routedKey, MOST_LISTED).optional(),
   /** Nodes that were heard in the last seconds: what they run needs no probe. */
-  heard: z.array(label).max(MOST_LISTED),
+  heard: longList(label, MOST_LISTED),
 })
 export type RoutingDeltaMessage = z.infer<typeof routingDelta>
 
@@ -250,9 +250,9 @@ export const gatewayLoad = z.object({
   gateway: label,
   /** Grows by one with each report of a gateway's run. */
   seq: z.int().positive(),
-  counts: boundedRecord(label, z.int().positive(), MOST_LISTED),
+  counts: longRecord(z.int().positive(), MOST_LISTED),
   /** Requests that wait for a turn, by model; all that are not 0. */
-  waiting: boundedRecord(label, z.int().positive(), MOST_LISTED).optional(),
+  waiting: longRecord(z.int().positive(), MOST_LISTED).optional(),
 })
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
 
@@ -268,8 +268,7 @@ export const gatewayTraffic = z.object({
    * By model. Of all requests that ended: how many, failed, milliseconds to the first byte and to the end, summed up. One
    * without a request for a minute is left out, and begins at 0 if it comes back; so is a replica.
    */
-  models: boundedRecord(
-    label,
+  models: longRecord(
     z.object({
       requests: z.int().nonnegative(),
       errors: z.int().nonnegative(),
@@ -279,7 +278,7 @@ export const gatewayTraffic = z.object({
     MOST_LISTED,
   ),
   /** Requests that ended, by the replica that had them last. */
-  replicas: boundedRecord(label, z.int().nonnegative(), MOST_LISTED),
+  replicas: longRecord(z.int().nonnegative(), MOST_LISTED),
 })
 export type GatewayTrafficMessage = z.infer<typeof gatewayTraffic>
 

@@ -4,4 +4,6 @@ export interface Permissions {
   subscribe: readonly string[]
   /** May answer the requests that reach it, on the reply subject each of them names. */
   respond: boolean
+  /** What the subjects begin with that it may name for answers to its requests; without it any subject will do. */
+  inbox?: string
 }

@@ -206,6 +206,7 @@ export function permissionsFor(role: BusRole, clientId: string): Permissions {
     publish: named.filter((name) => includes(subjects[name].from, role)).map((name) => subjectOf(name, nodeId)),
     subscribe: [...hears.map((name) => subjectOf(name, nodeId)), `${inboxPrefix(role, clientId)}.>`],
     respond: hears.some((name) => subjects[name].kind === 'request'),
+    inbox: inboxPrefix(role, clientId),
   }
 }
 

@@ -126,6 +126,10 @@ export class Client implements Operations {
     if (this.#permissions && !this.#permissions.mayPublish(subject) && !this.#mayAnswer(subject)) {
       return this.#violation('publish', subject, `Permissions Violation for Publish to "${subject}"`)
     }
+    if (this.#permissions && message.hasReply && !this.#permissions.mayNameForReply(message.reply)) {
+      const text = `Permissions Violation for Publish with Reply of "${message.reply}"`
+      return this.#violation('publish', message.reply, text)
+    }
     this.#ok()
     this.#hub.route(this, message)
   }

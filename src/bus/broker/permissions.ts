@@ -7,13 +7,14 @@ const CACHE_ENTRIES = 256
 /** A user's permissions, ready to be asked for every message. */
 export class CompiledPermissions {
   readonly respond: boolean
+  readonly #inbox: string | undefined
   readonly #publishLiterals: ReadonlySet<string>
   readonly #publishPatterns: readonly string[]
   readonly #subscribe: readonly string[]
   readonly #publishCache = new Map<string, boolean>()
 
   /** Throws on a pattern that is not one: a permission that means nothing is a mistake of whoever wrote it. */
-  constructor({ publish, subscribe, respond }: Permissions) {
+  constructor({ publish, subscribe, respond, inbox }: Permissions) {
     for (const pattern of [...publish, ...subscribe]) {
       if (!isValidPattern(pattern) || /\s/.test(pattern)) throw new Error(`not a subject pattern: "${pattern}"`)
     }
@@ -22,6 +23,7 @@ export class CompiledPermissions {
     this.#publishPatterns = wire.filter((pattern) => !isLiteral(pattern))
     this.#subscribe = subscribe.map(toWire)
     this.respond = respond
+    this.#inbox = inbox === undefined ? undefined : toWire(`${inbox}.`)
   }
 
   mayPublish(subject: string): boolean {
@@ -33,6 +35,11 @@ export class CompiledPermissions {
       this.#publishCache.set(subject, allowed)
     }
     return allowed
+  }
+
+  /** Whether an answer may go there: otherwise whoever answers could be made to publish where the asker may not. */
+  mayNameForReply(subject: string): boolean {
+    return this.#inbox === undefined || subject.startsWith(this.#inbox)
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { AppError } from '../../platform/errors.ts'
+import { problemParam, problemText } from '../../platform/problem-text.ts'
 
 /**
  * What stands after the `?`; without a value as if it were not there. A browser that reconnects to server-sent events
@@ -13,8 +14,8 @@ export function readQuery<T extends z.ZodType>(request: IncomingMessage, schema:
   if (typeof lastSeen === 'string' && lastSeen !== '') given.set('after', lastSeen)
   const result = schema.safeParse(Object.fromEntries([...given].filter(([, value]) => value !== '')))
   if (result.success) return result.data
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the query'}: ${message}`)
-  throw new AppError('bad_request', `${problems.join('; ')}.`, {
-    details: { param: result.error.issues[0]?.path.join('.') || null },
+  const { issues } = result.error
+  throw new AppError('bad_request', `${problemText(issues, 'the query')}.`, {
+    details: { param: problemParam(issues) },
   })
 }

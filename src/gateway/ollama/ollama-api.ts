@@ -9,6 +9,7 @@ import {
 import { clientOf } from '../../platform/client.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError, toAppError } from '../../platform/errors.ts'
+import { problemText } from '../../platform/problem-text.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
 import { parseJson, pathOf, readBody, sendError, sendJson } from '../../platform/http.ts'
 import { version } from '../../platform/version.ts'
@@ -200,8 +201,7 @@ function nameIn(table: LiveTable, { model, name }: Named): { model: string; asAs
 function read<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`)
-  throw new AppError('bad_request', problems.join('; '))
+  throw new AppError('bad_request', problemText(result.error.issues, 'the body'))
 }
 
 function isZero(keepAlive: number | string | null | undefined): boolean {

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { logQuery } from '../../api/admin/schemas.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
+import { problemParam, problemText } from '../../platform/problem-text.ts'
 import { sendJson } from '../../platform/http.ts'
 import { SseStream } from '../../platform/sse.ts'
 import type { ReplicaLogs } from './replica-logs.ts'
@@ -87,8 +88,8 @@ function parseQuery({ url = '', headers }: IncomingMessage): Query {
   if (given['follow'] === '1' && lastId) given['after'] = String(lastId)
   const result = logQuery.safeParse(given)
   if (result.success) return result.data
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the query'}: ${message}`)
-  throw new AppError('bad_request', `${problems.join('; ')}.`, {
-    details: { param: result.error.issues[0]?.path.join('.') ?? null },
+  const { issues } = result.error
+  throw new AppError('bad_request', `${problemText(issues, 'the query')}.`, {
+    details: { param: problemParam(issues) },
   })
 }
