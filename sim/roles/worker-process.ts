@@ -247,7 +247,7 @@ class SimMeter {
       if (replica.state === 'ready') this.#seenReady.add(replica)
       if (!engine || !taken) return []
       const devices = hardware.tellsApart || hardware.devices.length === 0 ? [...taken.devices] : null
-      return [{ replica, pid: engine.pid, look: { ram: taken.ram, devices } }]
+      return [{ replica, pid: engine.pid, look: { loaded: replica.state === 'ready', ram: taken.ram, devices } }]
     })
     const now = new Set(looks.map(({ pid }) => pid))
     const hasEnded = [...this.#seen].some((pid) => !now.has(pid))

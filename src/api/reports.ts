@@ -15,8 +15,12 @@ export const progress = z.object({
   total_files: z.int().positive().optional(),
 })
 
-/** Peaks since its start, in bytes. `devices` is null when VRAM cannot be told apart by process. */
+/**
+ * Peaks in bytes: since it became ready, and until it is since its start. `devices` is null when VRAM cannot be told apart
+ * by process. `loaded`: it was ready when it was looked at; workers of the release before do not say.
+ */
 export const measuredMemory = z.object({
+  loaded: z.boolean().optional(),
   devices: z
     .array(z.object({ index: z.int().nonnegative(), bytes: z.int().nonnegative() }))
     .max(64)

@@ -3,7 +3,8 @@ import type { ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { BackendView, ReplicaView } from '../api/admin/schemas.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
-import { listReplicas } from '../store/replicas.ts'
+import { listLearned } from '../store/learned-memory.ts'
+import { listReplicas, type StoredReplica } from '../store/replicas.ts'
 import { aDevice, anEngine, aReport } from '../testing/builders.ts'
 import { anApplicant, type Applicant } from '../testing/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
@@ -168,6 +169,36 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       })
       expect(await scene().heartbeat(node, [], { unread: [] })).toMatchObject({ changed: true, isSame: false })
       expect(await freed()).toBeNull()
+    })
+
+    test('what a replica takes is learned from what was seen once it was ready, and its claim shows that then', async () => {
+      const engines = [anEngine({ memory: 'on_load' })]
+      const gpu = aDevice({ total_vram: 150e9, available_vram: 150e9 })
+      const node = await aNode()
+      await scene().heartbeat(node, [], { engines, devices: [gpu] })
+      await scene().wants(1)
+      await scene().turn()
+      const [{ id, generation }] = (await listReplicas(scene().db)) as [StoredReplica]
+      const claim = { devices: [{ index: 0, bytes: 139e9 }], ram: 0, disk: 0, source: 'unknown', alone: true }
+      await scene().db.transaction((tx) => tx.query('update replicas set claim = $1', [JSON.stringify(claim)]))
+      const seen = (bytes: number, loaded: boolean) =>
+        aReport({ id, generation, memory: { loaded, ram: 1, devices: [{ index: 0, bytes }] } })
+      const say = (report: ReportedReplicaMessage) => scene().heartbeat(node, [report], { engines, devices: [gpu] })
+      const learned = async () => (await listLearned(scene().db)).map(({ vram }) => vram)
+
+      await say({ ...seen(20e9, false), state: 'loading' })
+      await say(seen(25e9, false))
+      expect(await learned()).toEqual([])
+      expect(await shown(node)).toMatchObject([
+        { state: 'ready', claim: { devices: claim.devices, source: 'unknown' } },
+      ])
+      await say(seen(35.2e9, true))
+      expect(await learned()).toEqual([35.2e9])
+      const now = { claim: { devices: [{ index: 0, bytes: 35.2e9 }], source: 'measured' } }
+      expect(await shown(node)).toMatchObject([now])
+      // Its cache fills.
+      await say(seen(37e9, true))
+      expect(await learned()).toEqual([37e9])
     })
 
     test('of many that are taken together each counts for its own node', async () => {

@@ -23,7 +23,7 @@ export async function learn(tx: Sql, nodeId: string, { moves }: Judgement): Prom
   for (const replica of replicas) {
     const model = models.get(replica.modelName)
     if (!model) continue
-    const learned = learnMemory(replica, node, model, known)
+    const learned = learnMemory(replica, node, model, known, becameReady.has(replica.id))
     if (learned) await saveLearned(tx, learned)
     if (!becameReady.has(replica.id) || replica.revision !== model.revision) continue
     const engineVersion = node.engines[model.engine]?.version ?? null

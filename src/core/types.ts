@@ -192,8 +192,10 @@ export interface Claim {
   alone: boolean
 }
 
-/** Peaks since its start. `devices` is null when VRAM cannot be told apart by process. */
+/** Peaks. `devices` is null when VRAM cannot be told apart by process. */
 export interface Measured {
+  /** Seen since it became ready. False: while it loaded, so there will be more; undefined: its worker does not say. */
+  loaded?: boolean | undefined
   devices: readonly DeviceBytes[] | null
   ram: number
 }

@@ -101,6 +101,7 @@ export function aNodeView(fields: Partial<NodeView> = {}): NodeView {
     vram_budget_bytes: null,
     vram_budget_declared: null,
     vram_budget_manually_set: false,
+    vram_budget_left: null,
     gpu_vendor: 'nvidia',
     devices: [
       {

@@ -90,6 +90,22 @@ describe('engines that run', () => {
   })
 })
 
+test('what is seen while an engine loads is told as such, also when it becomes ready during the look', async () => {
+  const replica = await aSleeper()
+  const { meter, tool } = aMeter(() => [replica])
+  const look = async (bytes: number, during = (): void => {}): Promise<void> => {
+    tool.says = async () => {
+      during()
+      return [{ pid: replica.pid!, index: 0, bytes }]
+    }
+    ;(await meter.look(withGpu))()
+  }
+  await look(2, () => Object.assign(replica, { state: 'ready' }))
+  expect(replica.peak.value).toMatchObject({ loaded: false, devices: [{ index: 0, bytes: 2 }] })
+  await look(1)
+  expect(replica.peak.value).toMatchObject({ loaded: true, devices: [{ index: 0, bytes: 1 }] })
+})
+
 describe('what cannot be told', () => {
   test('an engine that ended between the look and its use has no figure', async () => {
     const replica = await aSleeper()

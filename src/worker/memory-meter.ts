@@ -56,7 +56,8 @@ export class MemoryMeter {
   async look(machine: Pick<Hardware, 'gpu_vendor' | 'devices'>): Promise<() => boolean> {
     const running = this.#deps.replicas().flatMap((replica) => {
       const { pid } = replica
-      return pid === undefined ? [] : [{ replica, pid }]
+      // As it is now: one that becomes ready while we look may have been seen while it loaded.
+      return pid === undefined ? [] : [{ replica, pid, loaded: replica.state === 'ready' }]
     })
     const now = new Set(running.map(({ pid }) => pid))
     const hasEnded = [...this.#seen].some((pid) => !now.has(pid))
@@ -65,11 +66,11 @@ export class MemoryMeter {
     const members = running.length === 0 ? undefined : await membersOfEach(now).catch(() => undefined)
     if (!members) return () => hasEnded
     const holdings = await this.#holdings(machine, [...members.values()].flat())
-    const looks = running.flatMap(({ replica, pid }) => {
+    const looks = running.flatMap(({ replica, pid, loaded }) => {
       const pids = members.get(pid) ?? []
       if (pids.length === 0) return []
       const devices = replica.mayUseDevices ? devicesOf(new Set(pids), holdings, machine) : []
-      return [{ replica, pid, look: { ram: residentMemory(pids), devices } }]
+      return [{ replica, pid, look: { loaded, ram: residentMemory(pids), devices } }]
     })
     return () => {
       // Its number may be another's by now.

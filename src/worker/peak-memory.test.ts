@@ -1,29 +1,47 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PeakMemory } from './peak-memory.ts'
+import { PeakMemory, type MeasuredMemory } from './peak-memory.ts'
 
 const on = (bytes: number, index = 0) => [{ index, bytes }]
+const look = (ram: number, devices: MeasuredMemory['devices'], loaded = true): MeasuredMemory => ({
+  loaded,
+  ram,
+  devices,
+})
 
 test('the first figure is worth telling, then only what is more than 5 % larger than what was told', () => {
   const peak = new PeakMemory()
   expect(peak.value).toBeNull()
-  expect(peak.add({ ram: 1000, devices: on(1000) })).toBe(true)
-  expect(peak.add({ ram: 1040, devices: on(1040) })).toBe(false)
-  expect(peak.value).toEqual({ ram: 1040, devices: on(1040) })
+  expect(peak.add(look(1000, on(1000)))).toBe(true)
+  expect(peak.add(look(1040, on(1040)))).toBe(false)
+  expect(peak.value).toEqual(look(1040, on(1040)))
   // Little by little it gets there, too.
-  expect(peak.add({ ram: 1060, devices: on(1040) })).toBe(true)
-  expect(peak.add({ ram: 10, devices: on(1200) })).toBe(true)
-  expect(peak.value).toEqual({ ram: 1060, devices: on(1200) })
+  expect(peak.add(look(1060, on(1040)))).toBe(true)
+  expect(peak.add(look(10, on(1200)))).toBe(true)
+  expect(peak.value).toEqual(look(1060, on(1200)))
 })
 
 test('VRAM that could not be told at first is worth telling when it can, and is not forgotten when it cannot', () => {
   const peak = new PeakMemory()
-  expect(peak.add({ ram: 1000, devices: null })).toBe(true)
-  expect(peak.add({ ram: 1000, devices: null })).toBe(false)
-  expect(peak.add({ ram: 1000, devices: on(5) })).toBe(true)
-  expect(peak.add({ ram: 1000, devices: null })).toBe(false)
-  expect(peak.add({ ram: 1000, devices: on(7, 1) })).toBe(true)
+  expect(peak.add(look(1000, null))).toBe(true)
+  expect(peak.add(look(1000, null))).toBe(false)
+  expect(peak.add(look(1000, on(5)))).toBe(true)
+  expect(peak.add(look(1000, null))).toBe(false)
+  expect(peak.add(look(1000, on(7, 1)))).toBe(true)
   expect(peak.value?.devices).toEqual([...on(5), ...on(7, 1)])
+})
+
+test('what is seen once it has loaded takes the place of all that was seen before, and grows from there', () => {
+  const peak = new PeakMemory()
+  expect(peak.add(look(9000, on(2500), false))).toBe(true)
+  expect(peak.value).toEqual(look(9000, on(2500), false))
+  expect(peak.add(look(800, on(2500)))).toBe(true)
+  expect(peak.value).toEqual(look(800, on(2500)))
+  // A look that began before is late.
+  expect(peak.add(look(9000, on(9000), false))).toBe(false)
+  // Its cache fills.
+  expect(peak.add(look(700, on(3570)))).toBe(true)
+  expect(peak.value).toEqual(look(800, on(3570)))
 })
 
 test('a peak is the most that was ever seen, and what was told is never far from it', () => {
@@ -32,7 +50,7 @@ test('a peak is the most that was ever seen, and what was told is never far from
       const peak = new PeakMemory()
       let told = { ram: 0, vram: 0 }
       for (const [ram, vram] of looks) {
-        if (peak.add({ ram, devices: on(vram) })) told = { ram: peak.value!.ram, vram: peak.value!.devices![0]!.bytes }
+        if (peak.add(look(ram, on(vram)))) told = { ram: peak.value!.ram, vram: peak.value!.devices![0]!.bytes }
         expect(peak.value!.ram).toBeLessThanOrEqual(told.ram * 1.05)
         expect(peak.value!.devices![0]!.bytes).toBeLessThanOrEqual(told.vram * 1.05)
       }

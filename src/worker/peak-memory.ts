@@ -1,12 +1,15 @@
 import type { z } from 'zod'
 import type { measuredMemory } from '../api/reports.ts'
 
-export type MeasuredMemory = z.infer<typeof measuredMemory>
+export type MeasuredMemory = z.infer<typeof measuredMemory> & { loaded: boolean }
 
 /** Growth of less is told with the next regular heartbeat and not at once. */
 const WORTH_TELLING = 1.05
 
-/** The most that an engine was seen to hold since this worker looks at it. */
+/**
+ * The most that an engine was seen to hold since this worker looks at it, and once it has loaded, since then: what it held
+ * on the way there is neither what it takes in the end nor what the next one takes.
+ */
 export class PeakMemory {
   #peak: MeasuredMemory | null = null
   #told: MeasuredMemory | null = null
@@ -17,9 +20,12 @@ export class PeakMemory {
 
   /** Takes in one look. True when it is worth a heartbeat: the first figure, or one that is more than 5 % larger. */
   add(look: MeasuredMemory): boolean {
+    const hasLoaded = this.#peak?.loaded ?? false
+    if (hasLoaded && !look.loaded) return false
+    if (look.loaded && !hasLoaded) this.#peak = this.#told = null
     const peak = this.#peak
     const devices = higherOf(peak?.devices ?? null, look.devices)
-    this.#peak = { ram: Math.max(peak?.ram ?? 0, look.ram), devices }
+    this.#peak = { loaded: look.loaded, ram: Math.max(peak?.ram ?? 0, look.ram), devices }
     if (this.#told && !hasGrown(this.#told, this.#peak)) return false
     this.#told = this.#peak
     return true

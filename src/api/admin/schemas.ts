@@ -38,6 +38,8 @@ export const nodeView = z.object({
   vram_budget_bytes: z.int().nullable(),
   vram_budget_declared: z.string().nullable(),
   vram_budget_manually_set: z.boolean(),
+  /** What replicas may still hold within that cap, in bytes; null without one. The devices may have less free. */
+  vram_budget_left: z.int().nullable(),
   gpu_vendor: z.string().nullable(),
   devices: z.array(device),
   total_vram: z.int(),
@@ -85,13 +87,16 @@ export const replicaView = z.object({
   error: z.string().nullable(),
   /** How its engine ended, if it did. */
   last_exit: engineExit.nullable(),
-  /** What is held for it and where that figure comes from; null for one from before there were claims. */
+  /**
+   * What is held for it and where that figure comes from: its measurement, once that has taken the claim's place. Null for
+   * one from before there were claims.
+   */
   claim: z
     .object({
       devices: z.array(z.object({ index: z.int(), bytes: z.int() })),
       ram: z.int(),
       disk: z.int(),
-      source: needSource,
+      source: z.enum([...needSource.options, 'measured']),
     })
     .nullable(),
   /** What it really takes. */

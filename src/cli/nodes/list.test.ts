@@ -97,6 +97,7 @@ test('one node, with all there is to know', () => {
     vram_budget: '80%',
     vram_budget_bytes: 19.2 * GIB,
     vram_budget_manually_set: true,
+    vram_budget_left: 14.2 * GIB,
     reserved_vram: 5 * GIB,
     reserved_vram_by_device: [5 * GIB],
     in_flight_count: 2,
@@ -132,7 +133,8 @@ test('one node, with all there is to know', () => {
                  1 replica runs above that; nothing is stopped because of it
       Budget     80% of VRAM (19.2 of 24.0 GiB), set by an admin; the worker
                  declares none
-      VRAM       18.3 of 24.0 GiB free, 5.0 GiB reserved
+      VRAM       18.3 of 24.0 GiB free, 5.0 GiB reserved, the budget of 19.2 GiB
+                 leaves 14.2 GiB
       RAM        41.5 of 64.0 GiB free
       Disk       512.0 of 930.0 GiB free
 

@@ -64,10 +64,21 @@ function capacity(node: NodeView): Fact[] {
         ]
   return [
     ...runs,
-    ['VRAM', node.total_vram === 0 ? 'none' : free(node.available_vram, node.total_vram, node.reserved_vram)],
+    [
+      'VRAM',
+      node.total_vram === 0
+        ? 'none'
+        : `${free(node.available_vram, node.total_vram, node.reserved_vram)}${budgetLeft(node)}`,
+    ],
     ['RAM', free(node.available_ram, node.total_ram, node.reserved_ram)],
     ['Disk', free(node.available_disk, node.total_disk)],
   ]
+}
+
+/** The card may have more free than replicas may take. */
+function budgetLeft({ vram_budget_bytes: budget, vram_budget_left: left }: NodeView): string {
+  // A frontend of the release before does not say.
+  return budget === null || typeof left !== 'number' ? '' : `, the budget of ${gib(budget)} leaves ${gib(left)}`
 }
 
 function devices({ devices: all, reserved_vram_by_device: reserved }: NodeView, view: View): string[] {

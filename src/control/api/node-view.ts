@@ -1,8 +1,9 @@
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
 import { effectiveLabels, type Label } from '../../core/nodes/labels.ts'
 import { statusOf } from '../../core/nodes/status.ts'
-import { reservedOn } from '../../core/placement/holding.ts'
-import type { Claim, Model, Node } from '../../core/types.ts'
+import { Fleet } from '../../core/placement/fleet.ts'
+import { isMeasurementFinal, memoryOf, reservedOn } from '../../core/placement/holding.ts'
+import type { Claim, Model, Node, NodeEngine } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { listLabels, listLabelsOfNode } from '../../store/labels.ts'
@@ -74,7 +75,7 @@ export function viewNode(
     devices,
     total_vram: totalVram(row),
     available_vram: availableVram(row),
-    ...viewReserved(toNode(row, labels), replicas, models),
+    ...viewHeld(toNode(row, labels), replicas, models),
     total_ram,
     available_ram,
     total_disk,
@@ -105,9 +106,10 @@ export function viewLabels(labels: readonly Label[], slots: number): Pick<NodeVi
   }
 }
 
-function viewReserved(node: Node, replicas: readonly StoredReplica[], models: readonly Model[]) {
+function viewHeld(node: Node, replicas: readonly StoredReplica[], models: readonly Model[]) {
   const { vram, byDevice, ram } = reservedOn(node, replicas, models)
-  return { reserved_vram: vram, reserved_vram_by_device: byDevice, reserved_ram: ram }
+  const left = node.vramBudget === null ? null : Math.max(0, new Fleet([node], replicas, models).roomOf(node.id)!.vram)
+  return { reserved_vram: vram, reserved_vram_by_device: byDevice, reserved_ram: ram, vram_budget_left: left }
 }
 
 function viewBudget(row: ViewedNodeRow) {
@@ -129,7 +131,21 @@ function availableVram({ devices }: ViewedNodeRow): number | null {
   return devices.reduce((sum, gpu) => sum + gpu.available_vram!, 0)
 }
 
-export function viewReplica(replica: StoredReplica): ReplicaView {
+/** Replicas of these nodes, each with what is held for it there. */
+export function replicaViewer(
+  nodes: readonly Node[],
+  models: readonly Model[],
+): (replica: StoredReplica) => ReplicaView {
+  const nodeOf = new Map(nodes.map((node) => [node.id, node]))
+  const modelOf = new Map(models.map((model) => [model.name, model]))
+  return (replica) => {
+    const node = nodeOf.get(replica.nodeId)
+    return viewReplica(replica, node && memoryOf(replica, node, modelOf.get(replica.modelName)))
+  }
+}
+
+function viewReplica(replica: StoredReplica, memory: NodeEngine['memory'] | undefined): ReplicaView {
+  const { measured } = replica
   return {
     id: replica.id,
     node_id: replica.nodeId,
@@ -142,13 +158,23 @@ export function viewReplica(replica: StoredReplica): ReplicaView {
     progress: replica.progress,
     error: replica.error,
     last_exit: replica.lastExit,
-    claim: replica.claim && viewClaim(replica.claim),
-    measured: replica.measured && { devices: replica.measured.devices?.slice() ?? null, ram: replica.measured.ram },
+    claim: replica.claim && viewClaim(replica, replica.claim, memory),
+    measured: measured && { devices: measured.devices?.slice() ?? null, ram: measured.ram },
     last_used_at: replica.lastUsedMs,
     ready_at: replica.readySinceMs,
   }
 }
 
-function viewClaim({ devices, ram, disk, source }: Claim): ReplicaView['claim'] {
-  return { devices: [...devices], ram, disk, source }
+/** Of memory that the measurement says nothing of, the claim stands. */
+function viewClaim(
+  replica: StoredReplica,
+  claim: Claim,
+  memory: NodeEngine['memory'] | undefined,
+): ReplicaView['claim'] {
+  const { devices, ram, disk, source } = claim
+  const { measured } = replica
+  const isToldApart = devices.length === 0 || (measured?.devices?.length ?? 0) > 0
+  if (!measured || !isToldApart || !isMeasurementFinal(replica, memory))
+    return { devices: [...devices], ram, disk, source }
+  return { devices: measured.devices?.slice() ?? [], ram: measured.ram, disk, source: 'measured' }
 }

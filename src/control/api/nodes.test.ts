@@ -69,6 +69,10 @@ describe('a node', () => {
     const [replica] = (await scene.admin<ReplicaView[]>('GET', '/api/replicas')).body
     const { alone: _alone, ...shown } = claim
     expect(replica).toMatchObject({ claim: shown, measured: null, last_used_at: null, ready_at: null })
+    await scene.admin('PUT', `/api/nodes/${thor.nodeId}/vram-budget`, { value: '50%' })
+    expect(await scene.node(thor)).toMatchObject({ available_vram: 16e9, vram_budget_left: 5e9 })
+    await scene.admin('DELETE', `/api/nodes/${thor.nodeId}/vram-budget`)
+    expect(await scene.node(thor)).toMatchObject({ vram_budget_left: null })
     // A heartbeat says what is free; it never erases what is held.
     await scene.heartbeat(thor, [], { gpu_vendor: 'nvidia', devices })
     expect(await scene.node(thor)).toMatchObject(held)

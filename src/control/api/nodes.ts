@@ -1,12 +1,15 @@
+import type { ReplicaView } from '../../api/admin/schemas.ts'
 import { messageOf, AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { approveNode, deleteNode, setDesired, type NodeRow } from '../../store/nodes.ts'
+import { listModels } from '../../store/models.ts'
+import { approveNode, deleteNode, listDecisiveNodes, setDesired, type NodeRow } from '../../store/nodes.ts'
+import type { Among } from '../../store/query-among.ts'
 import { recordRemoval } from '../../store/removed-nodes.ts'
-import { listReplicas, listReplicasOfNode } from '../../store/replicas.ts'
+import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/replicas.ts'
 import { change, type Tell } from '../change.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
-import { neededNode, viewNodes, viewOneNode, viewReplica } from './node-view.ts'
+import { neededNode, viewNodes, viewOneNode, replicaViewer } from './node-view.ts'
 
 /** How long a removed node is given to say that it heard; it stops by itself if it did not. */
 const GOODBYE_MS = 2000
@@ -71,10 +74,15 @@ export function nodeAnswers(
 
     async listNodeModels(_body, { id }) {
       await neededNode(db, id)
-      return (await listReplicasOfNode(db, id)).map(viewReplica)
+      return viewReplicas(db, await listReplicasOfNode(db, id), [id])
     },
-    listReplicas: async () => (await listReplicas(db)).map(viewReplica),
+    listReplicas: async () => viewReplicas(db, await listReplicas(db)),
   }
+}
+
+async function viewReplicas(sql: Sql, replicas: readonly StoredReplica[], nodeIds?: Among): Promise<ReplicaView[]> {
+  const names = new Set(replicas.map(({ modelName }) => modelName))
+  return replicas.map(replicaViewer(await listDecisiveNodes(sql, nodeIds), await listModels(sql, names)))
 }
 
 export async function writeDesired(tx: Sql, tell: Tell, node: NodeRow, desired: NodeRow['desired']): Promise<void> {

@@ -5,7 +5,7 @@ import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
 import type { StoredReplica } from '../../store/replicas.ts'
 import type { ViewedWorld } from '../../store/viewed-world.ts'
 import { modelViewer } from '../api/model-view.ts'
-import { viewNode, viewReplica } from '../api/node-view.ts'
+import { replicaViewer, viewNode } from '../api/node-view.ts'
 import { problemsOf, type Advise } from '../api/problems.ts'
 import { ruleViewer } from '../api/rule-view.ts'
 
@@ -40,7 +40,7 @@ export function drawPicture(viewed: ViewedWorld, heard: Heard, advise: Advise, s
     nodes: viewed.nodes.map((row) =>
       viewNode(row, viewed.labels.get(row.id) ?? [], onNode.get(row.id) ?? [], world.models),
     ),
-    replicas: replicas.map(viewOnce),
+    replicas: viewOnce(replicas, replicaViewer(world.nodes, world.models)),
     models: drawModels({ ...viewed, world }, rules, heard),
     rules,
     problems: problemsOf(world, rules, advise, standing),
@@ -56,10 +56,12 @@ function withInFlight(replica: StoredReplica, inFlight: number): StoredReplica {
 
 const views = new WeakMap<StoredReplica, ReplicaView>()
 
-function viewOnce(replica: StoredReplica): ReplicaView {
-  let view = views.get(replica)
-  if (!view) views.set(replica, (view = viewReplica(replica)))
-  return view
+function viewOnce(replicas: readonly StoredReplica[], see: (replica: StoredReplica) => ReplicaView): ReplicaView[] {
+  return replicas.map((replica) => {
+    let view = views.get(replica)
+    if (!view) views.set(replica, (view = see(replica)))
+    return view
+  })
 }
 
 function drawModels({ world, loaded }: ViewedWorld, rules: readonly RuleView[], heard: Heard): LiveModel[] {

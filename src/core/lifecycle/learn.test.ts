@@ -23,7 +23,8 @@ const known = (fields: Partial<LearnedMemory> = {}): LearnedMemory => ({
   learnedFrom: 'measured',
   ...fields,
 })
-const learn = (replica = ready, on = node, before: LearnedMemory[] = []) => learnMemory(replica, on, aModel(), before)
+const learn = (replica = ready, on = node, before: LearnedMemory[] = [], isNew = false) =>
+  learnMemory(replica, on, aModel(), before, isNew)
 
 describe('what a replica that serves takes', () => {
   test('is learned for its revision, engine version and kind of device', () => {
@@ -38,6 +39,18 @@ describe('what a replica that serves takes', () => {
     expect(learn(ready, node, [known({ vram: 20 })])).toBeUndefined()
     expect(learn(ready, node, [known({ vram: 5, ram: 3 })])).toEqual(known({ ram: 3 }))
     expect(learn(ready, node, [known({ deviceKind: 'cpu' }), known({ engineVersion: 'v0' })])).toEqual(known())
+  })
+
+  test('is what was seen since it became ready', () => {
+    const measured = { devices: [{ index: 0, bytes: 8 }], ram: 1 }
+    const learnedFrom = (loaded: boolean | undefined, isNew: boolean) =>
+      learn({ ...ready, measured: { ...measured, loaded } }, node, [], isNew)
+    expect(learnedFrom(false, true)).toBeUndefined()
+    expect(learnedFrom(false, false)).toBeUndefined()
+    expect(learnedFrom(true, true)).toEqual(known())
+    // A worker of the release before does not say: what came with the news that it is ready was seen before.
+    expect(learnedFrom(undefined, true)).toBeUndefined()
+    expect(learnedFrom(undefined, false)).toEqual(known())
   })
 
   test('takes the place of a guess that came from a failure', () => {

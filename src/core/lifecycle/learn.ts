@@ -4,16 +4,20 @@ import type { LearnedMemory, Model, Node, NodeEngine, Replica } from '../types.t
 /** Figures wobble by this much from start to start; less is no news. */
 const NEWS = 1.02
 
-/** What a replica teaches about the memory that its model takes; undefined when that is nothing new. */
+/**
+ * What a replica teaches about the memory that its model takes; undefined when that is nothing new. `isNew`: it became ready
+ * with this very heartbeat. What its worker measured then was measured while it loaded, unless the worker says otherwise.
+ */
 export function learnMemory(
   replica: Replica,
   node: Node,
   model: Model,
   known: readonly LearnedMemory[],
+  isNew: boolean,
 ): LearnedMemory | undefined {
   const engine = Object.hasOwn(node.engines, model.engine) ? node.engines[model.engine] : undefined
   if (replica.revision !== model.revision || !engine || engine.uses.share) return undefined
-  const seen = replica.state === 'failed' ? ofFailure(replica, node) : ofSuccess(replica, engine)
+  const seen = replica.state === 'failed' ? ofFailure(replica, node) : ofSuccess(replica, engine, isNew)
   if (!seen) return undefined
   const key = {
     modelName: model.name,
@@ -35,9 +39,10 @@ export function learnMemory(
 
 type Seen = Pick<LearnedMemory, 'vram' | 'ram' | 'learnedFrom'>
 
-function ofSuccess({ state, claim, measured }: Replica, { memory }: NodeEngine): Seen | undefined {
+function ofSuccess({ state, claim, measured }: Replica, { memory }: NodeEngine, isNew: boolean): Seen | undefined {
   // Of an engine that takes memory as requests come, the figure says how it was used.
   if (state !== 'ready' || !measured || memory !== 'on_load') return undefined
+  if (!(measured.loaded ?? !isNew)) return undefined
   // What runs on a device and cannot be told apart there has not been measured.
   if (measured.devices === null && (claim?.devices.length ?? 0) > 0) return undefined
   return { vram: sum(measured.devices ?? []), ram: measured.ram, learnedFrom: 'measured' }

@@ -3,7 +3,7 @@ import { deviceKindOf, memoryOn } from '../memory/need.ts'
 import type { Replica, World } from '../types.ts'
 import { evictables } from './eviction.ts'
 import { bySlot, Fleet } from './fleet.ts'
-import { engineOn } from './holding.ts'
+import { engineOn, type Holding } from './holding.ts'
 import { needOf } from './need-of.ts'
 import { place } from './place.ts'
 import { describeRefusal } from './refusals.ts'
@@ -27,7 +27,7 @@ interface ExplainedReplica {
   state: Replica['state']
   isCurrent: boolean
   inFlight: number
-  /** On its devices and of the machine's memory together. */
+  /** Held on its devices and of the machine's memory together: its claim, or its measurement once that stands for it. */
   claimed: number
   measured: number | null
   error: string | null
@@ -81,16 +81,26 @@ function memoryByKind({ rooms }: Fleet, need: Need): Explanation['memory'] {
 }
 
 function replicasOf(fleet: Fleet, nodeId: string, { model }: Need): ExplainedReplica[] {
+  const held = new Map((fleet.roomOf(nodeId)?.held ?? []).map(({ replica, holding }) => [replica, holding]))
   const mine = fleet.replicasOn(nodeId).filter(({ modelName }) => modelName === model.name)
   return mine.map((replica) => ({
     key: keyOf(replica),
     state: replica.state,
     isCurrent: replica.revision === model.revision,
     inFlight: replica.inFlight,
-    claimed: (replica.claim?.ram ?? 0) + sum(replica.claim?.devices ?? []),
+    claimed: replica.state === 'failed' ? claimedBytes(replica) : heldBytes(held.get(replica)!),
     measured: measuredBytes(replica),
     error: replica.error,
   }))
+}
+
+function heldBytes({ devices, ram }: Holding): number {
+  return ram + sum(devices)
+}
+
+/** One that has failed holds nothing any more. */
+function claimedBytes({ claim }: Replica): number {
+  return (claim?.ram ?? 0) + sum(claim?.devices ?? [])
 }
 
 /** Null also when its part on devices cannot be told: half a figure beside a whole claim would mislead. */

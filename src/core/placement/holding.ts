@@ -1,5 +1,5 @@
 import { isEnding } from '../lifecycle/states.ts'
-import type { Model, Node, NodeEngine, Replica } from '../types.ts'
+import type { Measured, Model, Node, NodeEngine, Replica } from '../types.ts'
 
 /** What one replica holds on its node. What is pending is held, but not in the node's reading of free memory yet. */
 export interface Holding {
@@ -32,7 +32,7 @@ export function holdingOf(replica: Replica, node: Node, memory: NodeEngine['memo
   if (replica.state === 'failed') return NOTHING
   const { claim, measured } = replica
   const serves = hasServed(replica)
-  const isFinal = serves && memory === 'on_load'
+  const isFinal = isMeasurementFinal(replica, memory)
   const devices: DeviceHolding[] = []
   for (let position = 0; position < node.devices.length; position += 1) {
     const { index } = node.devices[position]!
@@ -44,7 +44,7 @@ export function holdingOf(replica: Replica, node: Node, memory: NodeEngine['memo
   }
   const claimedRam = claim?.ram ?? 0
   const ram = isFinal && measured ? measured.ram : Math.max(claimedRam, measured?.ram ?? 0)
-  const isSettled = serves && measured !== null
+  const isSettled = serves && hasLoaded(measured)
   return {
     devices,
     ram,
@@ -66,7 +66,7 @@ export function reservedOn(
   let ram = 0
   for (const replica of replicas) {
     if (replica.nodeId !== node.id || replica.state === 'failed' || !replica.claim) continue
-    const isFinal = hasServed(replica) && memoryOf(replica, node, byName.get(replica.modelName)) === 'on_load'
+    const isFinal = isMeasurementFinal(replica, memoryOf(replica, node, byName.get(replica.modelName)))
     for (const [position, { index }] of node.devices.entries()) {
       if (isFinal && bytesOf(replica.measured?.devices, index) !== undefined) continue
       byDevice[position]! += bytesOf(replica.claim.devices, index) ?? 0
@@ -74,6 +74,16 @@ export function reservedOn(
     if (!isFinal || !replica.measured) ram += replica.claim.ram
   }
   return { byDevice, vram: byDevice.reduce((sum, bytes) => sum + bytes, 0), ram }
+}
+
+/** The measurement has taken the claim's place. */
+export function isMeasurementFinal(replica: Replica, memory: NodeEngine['memory'] | undefined): boolean {
+  return memory === 'on_load' && hasServed(replica) && hasLoaded(replica.measured)
+}
+
+/** What was seen while it loaded is not all; a worker that does not say is taken to have looked later. */
+function hasLoaded(measured: Measured | null): boolean {
+  return measured !== null && measured.loaded !== false
 }
 
 /** An edit may have changed the engine: of which one an older replica is, nobody knows any more. */

@@ -93,6 +93,14 @@ describe('what is free', () => {
     })
   })
 
+  test('a claim holds while all that was measured was measured as it loaded', () => {
+    const node = aGpuNode([gpu(0, 24, { availableVram: 16 * GIB })], { id: 'n1' })
+    const early = { ...measured, loaded: false }
+    expect(placeOn(need, [node], [aTenant({ ...tenant, measured: early })])).toMatchObject({ ok: false })
+    const late = { ...measured, loaded: true }
+    expect(placeOn(need, [node], [aTenant({ ...tenant, measured: late })])).toMatchObject({ ok: true })
+  })
+
   test('a claim of which nothing could be measured on its device holds', () => {
     const node = aGpuNode([gpu(0, 24)], { id: 'n1' })
     const replica = aTenant({ ...tenant, measured: { devices: null, ram: 5 } })

@@ -10,6 +10,7 @@ const SOURCES: Record<NonNullable<ReplicaView['claim']>['source'], string> = {
   learned: 'learned',
   computed: 'estimated',
   unknown: 'guessed',
+  measured: 'measured',
 }
 
 /** What was measured, and what is held for it. */
@@ -21,7 +22,7 @@ export function ReplicaMemory({ replica }: { replica: ReplicaView }): ReactNode 
   return (
     <span className={`${style['memory']} figures`}>
       {bytesText(measured)} measured
-      {held !== null && <span className={table['sub']}>{heldText}</span>}
+      {held !== null && replica.claim!.source !== 'measured' && <span className={table['sub']}>{heldText}</span>}
     </span>
   )
 }

@@ -24,6 +24,7 @@ export function aNode(given: Partial<NodeView> = {}): NodeView {
     vram_budget_bytes: null,
     vram_budget_declared: null,
     vram_budget_manually_set: false,
+    vram_budget_left: null,
     gpu_vendor: null,
     devices: [],
     total_vram: 0,
