@@ -9,6 +9,7 @@ export interface GatewayLimits {
   read: Partial<ReadLimits> & { bodies: BodyBudget }
   waitingRoom: Partial<WaitingRoomLimits>
   modelLoadWaitMs: number
+  answerWaitMs: number
 }
 
 /** What a gateway takes from its clients, as the options say. */
@@ -25,6 +26,7 @@ export function gatewayLimits(config: Config): GatewayLimits {
       waitingPerModel: config.max_waiting_per_model,
       waitMs: config.max_wait_s * 1000,
     },
+    answerWaitMs: config.answer_wait === 0 ? Number.POSITIVE_INFINITY : config.answer_wait * 1000,
     modelLoadWaitMs: config.model_load_wait === 0 ? Number.POSITIVE_INFINITY : config.model_load_wait * 1000,
   }
 }

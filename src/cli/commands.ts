@@ -54,6 +54,7 @@ const admission: readonly OptionName[] = [
   'max_waiting_per_model',
   'max_wait_s',
   'model_load_wait',
+  'answer_wait',
 ]
 const declared: readonly OptionName[] = ['model_scheduling', 'model_scheduling_config']
 const running: readonly OptionName[] = ['otlp_endpoint', 'trace_ratio', 'ready_file', 'log_level', 'log_format']

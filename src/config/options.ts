@@ -101,6 +101,12 @@ export const options = {
     default: () => '60',
     alias: 'LOCALAI_MODEL_LOAD_WAIT',
   },
+  answer_wait: {
+    type: seconds(86_400),
+    value: 's',
+    help: 'How long an engine may take to begin its answer, before the request goes to another replica or fails; 0 is for as long as it takes',
+    default: () => '3600',
+  },
   processes: {
     type: integer(1, 64),
     value: 'n',

@@ -45,6 +45,8 @@ export interface InferenceDeps {
   waitingRoom?: WaitingRoom
   /** How long a request waits for its model to be loaded; Infinity is for as long as it takes. */
   modelLoadWaitMs?: number | undefined
+  /** How long an engine may take to begin its answer; Infinity is for as long as it needs. */
+  answerWaitMs?: number | undefined
   limits?: Partial<ReadLimits>
   network?: Network | undefined
   /** Connects to data ports that are encrypted. */
@@ -106,7 +108,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
-  const silence = new Silence({ clock, log, askNode: network.askNode })
+  const silence = new Silence({ clock, log, askNode: network.askNode, answerWaitMs: deps.answerWaitMs })
   const lines = new RepeatedLines(clock)
   const serveDeps: ServeDeps = {
     table,

@@ -8,7 +8,7 @@ import { Silence, type Awaited } from './silence.ts'
 const SECOND = 1000
 
 /** Requests at two replicas on two nodes, of which those in `away` do not answer. */
-function aSilence() {
+function aSilence(answerWaitMs?: number) {
   const clock = new VirtualClock(1_000_000)
   const table = new LiveTable()
   table.replace(aSnapshot({ routes: [aRouteMessage(0), aRouteMessage(1)] }))
@@ -18,7 +18,7 @@ function aSilence() {
     asked.push(nodeId)
     return away.has(nodeId) ? 'no answer within 2 s' : undefined
   }
-  const silence = new Silence({ clock, log: silentLogger, askNode })
+  const silence = new Silence({ clock, log: silentLogger, askNode, answerWaitMs })
   const aRequest = (i: number, { canMove = true } = {}) => {
     const awaited: Awaited & { pieces: number; givenUp: string | undefined } = {
       route: table.route(`r${i}`)!,
@@ -41,6 +41,21 @@ test('an engine may be silent for as long as it likes while its node answers', a
   const request = aRequest(0)
   await clock.advance(600 * SECOND)
   expect(request.givenUp).toBeUndefined()
+})
+
+test('one that does not begin its answer for an hour, or as long as it may, is given up; one that has begun is not', async () => {
+  for (const [wait, limitMs] of [
+    [undefined, 3600 * SECOND],
+    [10 * SECOND, 10 * SECOND],
+  ] as const) {
+    const { clock, aRequest } = aSilence(wait)
+    const [request, begun] = [aRequest(0), aRequest(1)]
+    begun.pieces = 1
+    await clock.advance(limitMs - SECOND)
+    expect(request.givenUp).toBeUndefined()
+    await clock.advance(SECOND)
+    expect([request.givenUp, begun.givenUp]).toEqual([expect.stringContaining('--answer-wait'), undefined])
+  }
 })
 
 test('a request that nobody has answered goes elsewhere when its node is gone, and only that', async () => {

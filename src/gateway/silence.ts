@@ -20,6 +20,8 @@ export interface SilenceDeps {
   log: Logger
   /** Why the node of a replica does not answer, if it does not. */
   askNode: (route: LiveRoute) => Promise<string | undefined>
+  /** How long an engine may take to begin its answer; Infinity is for as long as it needs. */
+  answerWaitMs?: number | undefined
 }
 
 const LOOK_EVERY_MS = 1000
@@ -29,6 +31,8 @@ const ASK_AFTER_LOOKS = 3
 const PATIENCE_LOOKS = 20
 /** Nodes that are asked at once; the others have their turn at the next look. */
 const MOST_ASKED = 50
+/** Longer than the longest prompt takes on a processor. */
+export const ANSWER_WAIT_MS = 3_600_000
 
 /**
  * Finds requests that wait for a node that is gone without a word: a network that swallows everything, a machine that
@@ -47,10 +51,12 @@ export class Silence {
   readonly #pieces: number[] = []
   readonly #silentLooks: number[] = []
   readonly #asked = new Set<string>()
+  readonly #answerWaitMs: number
   #cancel: (() => void) | undefined
 
   constructor(deps: SilenceDeps) {
     this.#deps = deps
+    this.#answerWaitMs = deps.answerWaitMs ?? ANSWER_WAIT_MS
     this.#lines = new RepeatedLines(deps.clock)
   }
 
@@ -88,6 +94,18 @@ export class Silence {
       this.#pieces[i] = pieces
       this.#silentLooks[i] = looks
       if (looks >= ASK_AFTER_LOOKS) void this.#askNodeOf(route)
+    }
+    this.#endLate()
+  }
+
+  /** Of engines that have said nothing. One that has begun may take as long as it likes for the rest. */
+  #endLate(): void {
+    const most = this.#answerWaitMs / LOOK_EVERY_MS
+    const late = this.#watched.filter(({ pieces }, i) => pieces === 0 && this.#silentLooks[i]! >= most)
+    for (const awaited of late) {
+      const why = `its engine has not begun to answer within ${this.#answerWaitMs / 1000} s (--answer-wait)`
+      this.#deps.log.warn({ node: awaited.route.nodeName, why }, 'gateway: gives up a request')
+      awaited.giveUp(why)
     }
   }
 

@@ -45,6 +45,7 @@ export interface GatewayOptions {
     read?: Partial<ReadLimits>
     waitingRoom?: Partial<WaitingRoomLimits>
     modelLoadWaitMs?: number
+    answerWaitMs?: number
     /** How often it looks whether its table is up to date. */
     checkMs?: number
     /** After so much silence it is taken for old. */
@@ -86,7 +87,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   const table = options.table ?? new CountedTable()
   const foreign = new ForeignFeed(options.cluster ?? new KeptCluster(), clock, log)
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
-  const { read = {}, modelLoadWaitMs, checkMs = CHECK_PERIOD_MS, staleAfterMs = STALE_AFTER_MS } = limits
+  const { read = {}, modelLoadWaitMs, answerWaitMs, checkMs = CHECK_PERIOD_MS, staleAfterMs = STALE_AFTER_MS } = limits
   const ids = { gatewayId, exposeNode }
   const certificate = new DataCertificate({ bus, clock, file: options.certificateFile })
   const tls = certificate.client
@@ -98,6 +99,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     ...ids,
     waitingRoom,
     modelLoadWaitMs,
+    answerWaitMs,
     limits: read,
     network,
     tls,

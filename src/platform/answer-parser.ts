@@ -25,6 +25,8 @@ export interface AnswerEvents extends ChunkEvents {
 type State = 'head' | 'length' | 'chunks' | 'until close' | 'ended'
 
 const MOST_HEAD_BYTES = 64 * 1024
+/** Of answers before the answer; engines send one or two. */
+const MOST_INTERIM = 20
 const PROTOCOL = 'HTTP/1.'
 const HEAD_END = Buffer.from('\r\n\r\n')
 
@@ -41,12 +43,18 @@ export class AnswerParser {
   readonly #method: string
   #state: State = 'head'
   #held: Buffer | undefined
+  #interim = 0
   #left = 0
   #chunks: ChunkReader | undefined
 
   constructor(method: string, events: AnswerEvents) {
     this.#method = method
     this.#events = events
+  }
+
+  /** A head has begun to come and has not ended. */
+  get isInHead(): boolean {
+    return this.#held !== undefined && this.#held.length > 0
   }
 
   get hasEnded(): boolean {
@@ -84,7 +92,7 @@ export class AnswerParser {
       return 0
     }
     const { head, next, length } = read
-    // An answer before the answer (100, 103): the real one follows.
+    // Others are answers before the answer (100, 103): the real one follows.
     if (head.statusCode >= 200) {
       this.#state = next
       this.#left = length
@@ -93,8 +101,12 @@ export class AnswerParser {
       if (next === 'chunks') this.#chunks = new ChunkReader()
       this.#events.onHead(head)
       if (next === 'ended' || (next === 'length' && length === 0)) this.#end()
-    } else if (head.statusCode === 101) throw new Error('it wants to speak another protocol')
-    else if (!head.mayKeepAlive) throw new Error('it says that nothing follows, before its answer')
+      return read.end
+    }
+    this.#interim += 1
+    if (this.#interim > MOST_INTERIM) throw new Error(`it has sent more than ${MOST_INTERIM} answers before its answer`)
+    if (head.statusCode === 101) throw new Error('it wants to speak another protocol')
+    if (!head.mayKeepAlive) throw new Error('it says that nothing follows, before its answer')
     return read.end
   }
 

@@ -35,6 +35,8 @@ export interface ShortCall {
 }
 
 const CONNECT_WITHIN_MS = 5000
+/** From its first byte. The first byte may come as late as the upstream needs. */
+const HEAD_WITHIN_MS = 60_000
 /**
  * What is read from any upstream is read into here and used up before anything else is read: a buffer for each read
  * would be as large, and thrown away at once.
@@ -66,6 +68,8 @@ export class UpstreamConnection implements Writer {
   #short: ShortCall | undefined
   /** Its request waits to be written with others. What it says until then is no answer to it. */
   #isUnasked = false
+  /** Runs while the head of an answer has come in part. */
+  #late: NodeJS.Timeout | undefined
   /** Of its last short answer. */
   #known: { repeated: RepeatedHead; head: AnswerHead } | undefined
 
@@ -171,6 +175,7 @@ export class UpstreamConnection implements Writer {
 
   /** Tells nothing more. */
   destroy(): void {
+    clearTimeout(this.#late)
     this.#short = undefined
     this.#events = undefined
     this.#parser = undefined
@@ -194,8 +199,17 @@ export class UpstreamConnection implements Writer {
     } catch (error) {
       return parser.hasEnded ? this.destroy() : this.#fail(error as Error)
     }
+    if (parser.isInHead || this.#late) this.#watchHead(parser)
     if (parser.hasEnded) this.#settle(parser)
     else this.#events?.onPause()
+  }
+
+  /** The time of a head that comes byte by byte does not begin anew with each of them. */
+  #watchHead({ isInHead }: AnswerParser): void {
+    if (isInHead && this.#late) return
+    clearTimeout(this.#late)
+    const text = `the head of its answer did not come whole within ${HEAD_WITHIN_MS / 1000} s`
+    this.#late = isInHead ? setTimeout(() => this.#fail(new Error(text)), HEAD_WITHIN_MS).unref() : undefined
   }
 
   /** False when the answer is no short one, and its call a longer one from here on. */

@@ -6,7 +6,7 @@ import { aSocketPair } from '../../testing/socket-pair.ts'
 import { until } from '../../testing/until.ts'
 import { isShared } from '../wire/shared-reads.ts'
 import { Cable } from './cable.ts'
-import { DATA, FRAME_BYTES, PONG, writeFrame } from './frames.ts'
+import { DATA, FRAME_BYTES, PING, PONG, writeFrame } from './frames.ts'
 import { WINDOW_BYTES, type Strand } from './strand.ts'
 
 /** Both ends of a cable; what is begun at the one is given to `onStrand` at the other. */
@@ -233,3 +233,33 @@ function dataFrame(id: number, length: number): Buffer {
   writeFrame(frame, 0, id, DATA, length)
   return frame
 }
+
+test.each([
+  ['asks whether it is there', PING, 0, 0],
+  ['speaks of what is no more', DATA, 1, 1],
+])('a side that %s and never reads is given up, and costs no more than some megabytes', async (_, kind, id, amount) => {
+  const { taken, client } = await aSocketPair()
+  const { socket } = client
+  socket.removeAllListeners('data')
+  socket.pause()
+  let gone = 0
+  const cable = new Cable(taken, { onGone: () => void (gone += 1) })
+  let most = 0
+  if (!isShared(taken)) throw new Error('it is read as a stream')
+  taken.onBytes = (bytes) => {
+    cable.take(bytes)
+    most = Math.max(most, taken.writableLength)
+  }
+  taken.resume()
+  const size = FRAME_BYTES + amount
+  const frames = Buffer.alloc(8192 * size)
+  for (let at = 0; at < frames.length; at += size) writeFrame(frames, at, id, kind, amount)
+  let sent = 0
+  const flood = (): void => {
+    for (let isTaken = true; isTaken && sent < 2000; sent += 1) isTaken = socket.write(frames)
+  }
+  socket.on('drain', flood)
+  flood()
+  await until(() => gone === 1)
+  expect(most).toBeLessThan(4 * 1024 * 1024)
+})

@@ -17,6 +17,11 @@ const MOST_ID = 0xff_ff_ff_ff
 const FULL_BYTES = 1024 * 1024
 /** After so long without a frame the next one is not made to wait for others. */
 const ALONE_MS = 0.1
+/**
+ * So much may be said in answer to frames (`PONG`, `RESET`, `CREDIT`) while that waits. Strands wait then, so the other side
+ * has sent frames and read nothing of what it was told: what it is told next would only take memory.
+ */
+const MOST_REPLY_BYTES = 1024 * 1024
 const LOOK_EVERY_MS = 1000
 /** Looks in a row that found the other side silent after something was sent; after so many nothing new is begun, or all is given up. */
 const DOUBTFUL_LOOKS = 2
@@ -41,6 +46,8 @@ export class Cable implements StrandCable, FrameEvents {
   /** What is sent now is alone, and sent at once. */
   #isAlone = false
   #waiting: (() => void)[] = []
+  /** Frames that were sent while it was full, since the other side has read all. */
+  #replyBytes = 0
   #isGone = false
   /** The other side will soon be gone; and so shall we, as soon as nobody uses it. */
   #isLast = false
@@ -184,6 +191,10 @@ export class Cable implements StrandCable, FrameEvents {
   #sendFrame(id: number, kind: number, amount: number): void {
     if (this.#isGone) return
     if (this.#out.all.length - this.#outBytes < FRAME_BYTES) this.#flush()
+    if (this.isFull && kind !== DATA) {
+      this.#replyBytes += FRAME_BYTES
+      if (this.#replyBytes > MOST_REPLY_BYTES) return this.destroy()
+    }
     if (this.#outBytes === 0) this.#flushSoon(kind)
     writeFrame(this.#out.all, this.#outBytes, id, kind, amount)
     this.#outBytes += FRAME_BYTES
@@ -212,6 +223,7 @@ export class Cable implements StrandCable, FrameEvents {
   }
 
   #tellRoom(): void {
+    this.#replyBytes = 0
     const waiting = this.#waiting
     this.#waiting = []
     for (const then of waiting) then()
