@@ -155,6 +155,24 @@ test('the table shows the mode, the nodes, the counts and the status of every ru
   expect(complaints).toEqual([])
 })
 
+test('a selector that would leave a model that serves without a replica asks first', async () => {
+  await cluster.ask('POST', '/api/nodes/scheduling', { model_name: 'llama', min_replicas: 1 })
+  await until(async () => (await cluster.ready('llama')).length > 0)
+  const { page, complaints } = await visit(browser, cluster.frontend, '/rules')
+  await page.getByRole('button', { name: 'Edit the rule for llama' }).click()
+  await page.getByLabel('Node selector: key').fill('nope')
+  await page.getByLabel('Node selector: value').fill('1')
+  await page.getByLabel('Node selector: value').press('Enter')
+  await page.getByRole('button', { name: 'Save the rule' }).click()
+  const sure = question(page, 'Leave llama without a replica?')
+  await shown(sure.getByText(/no node has that label\. Nodes have .*tier=fast/))
+  await sure.getByRole('button', { name: 'Cancel' }).click()
+  await gone(sure)
+  const { node_selector } = await cluster.ask<{ node_selector: object }>('GET', '/api/nodes/scheduling/llama')
+  expect(node_selector).toEqual({})
+  expect(complaints).toEqual([])
+})
+
 test('a rule is edited: its model stays, a refusal keeps what was typed, cancel forgets it, and removing asks', async () => {
   await cluster.ask('POST', '/api/nodes/scheduling', { model_name: 'llama', min_replicas: 2, max_replicas: 4 })
   const { page, complaints } = await visit(browser, cluster.frontend, '/rules', { expected: /status of 500/ })

@@ -4,7 +4,7 @@ import { TIERS, type Cluster } from '../cluster.ts'
 import type { Machine } from '../machine/machine.ts'
 import { drawMeaning } from '../model-kinds.ts'
 import type { Random } from '../random.ts'
-import { CALLER, type FrontendProcess } from '../roles/frontend-process.ts'
+import { CALLER, REPLACER, type FrontendProcess } from '../roles/frontend-process.ts'
 
 /** Of each rule to ask for a label, and of those to ask for anything but that. */
 const SELECTIVE = 0.25
@@ -50,7 +50,7 @@ export class Operator {
   changeModel(name: string): void {
     const { engine, options, memory, antiAffinity } = drawMeaning(this.#random)
     const model = { name, engine, options, memory, anti_affinity: antiAffinity, source: null }
-    this.ask(`model ${JSON.stringify(model)}`, (admin) => admin.saveModel(model, NO_PARAMS, CALLER))
+    this.ask(`model ${JSON.stringify(model)}`, (admin) => admin.saveModel(model, NO_PARAMS, REPLACER))
   }
 
   deleteModel(name: string): void {

@@ -110,6 +110,11 @@ function params(id: string): Record<'id' | 'key' | 'name' | 'path', string> {
 
 const CALL = { socket: { remoteAddress: '10.0.0.1' }, headers: {} }
 export const CALLER = { request: CALL, actor: 'admin' } as never
+/** Means what it says of a model, whatever there is. */
+export const REPLACER = {
+  request: { ...CALL, url: '/api/models?replace=true&later=true' },
+  actor: 'admin',
+} as never
 
 function adminOf(deps: AdminDeps) {
   return {

@@ -13,6 +13,9 @@ import { z } from 'zod'
 
 const text = z.string().min(1).max(4096)
 
+/** `_` and `-` mean the same in them. */
+export const optionNames = z.array(z.string().min(1).max(100)).max(200)
+
 /** One argument, or several that belong together and are left out when one of their placeholders has no value. */
 const argument = z.union([text, z.array(text).min(1).max(20)], 'must be text, or a list of texts that belong together')
 
@@ -61,6 +64,11 @@ export const engineProfile = z.strictObject({
   program: text.optional(),
   /** The option of the model that is a shell line with placeholders of its own; they are filled in quoted. */
   shell_option: text.optional(),
+  /**
+   * The names of all options that it takes, beside those that every engine takes (`context`, `parallel`, `devices`,
+   * `ready_path`) and those named here in `uses`. A model with another one is refused. Left out: any option is accepted.
+   */
+  option_names: optionNames.optional(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(4096)).default({}),
   /**
    * How options that no placeholder takes reach the program, with `-` for `_`: each as `--name=value`, each as two

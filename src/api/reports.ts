@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { label, longLabel, prose } from './bounds.ts'
-import { engineMemory, engineUses } from './engine-profile.ts'
+import { engineMemory, engineUses, optionNames } from './engine-profile.ts'
 
 /** What a worker tells of its work, the same in its heartbeats and in the admin API. */
 
@@ -61,6 +61,12 @@ export const reportedEngine = z.object({
   serves: z.array(longLabel).max(1000),
   memory: engineMemory.default('on_load'),
   uses: engineUses.prefault({}),
+  /** All options that it takes; null or missing: any is accepted. */
+  option_names: optionNames.nullable().optional(),
+  /** The option that is a shell line; what the line names in `{{…}}` are options too. */
+  shell_option: z.string().max(4096).nullable().optional(),
+  /** It cannot start a model that has no source. */
+  needs_source: z.boolean().optional(),
   operation: z
     .object({
       id: label,

@@ -132,9 +132,12 @@ export function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'st
     const text = `${cluster.url} does not accept the admin key ${cluster.keyFrom}. ${WHERE_KEYS_ARE}`
     return new AppError('unauthorized', text)
   }
-  const { code, message } = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error ?? {}
+  const { code, message, param } =
+    (body as { error?: { code?: unknown; message?: unknown; param?: unknown } } | null)?.error ?? {}
   const text = typeof message === 'string' ? plain(message) : `${cluster.url} answered with status ${status}.`
-  return new AppError(isErrorCode(code) ? code : 'internal', text)
+  return new AppError(isErrorCode(code) ? code : 'internal', text, {
+    details: typeof param === 'string' ? { param } : {},
+  })
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

@@ -35,6 +35,8 @@ export interface Argument {
   optional?: true
   /** Takes all that follows. */
   many?: true
+  /** The value that takes back what it sets. */
+  clear?: string
   /** All that it may be. */
   values?: readonly string[]
 }
@@ -46,6 +48,8 @@ export interface Flag {
   short?: string
   /** May be given more than once, each with a value. */
   many?: true
+  /** The value that takes back what the flag has set, where it changes something that stays. */
+  clear?: string
   help: string
 }
 

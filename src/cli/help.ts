@@ -57,7 +57,8 @@ function usage(parts: readonly string[], { rest }: Syntax): string {
 
 /** The flags of one command, and an empty line; nothing when it has none. */
 function ownFlags({ flags = {} }: Syntax): string {
-  const texts = Object.entries(flags).map(([name, { value, short, many, help }]) => {
+  const texts = Object.entries(flags).map(([name, { value, short, many, help: text, clear }]) => {
+    const help = clear === undefined ? text : `${text}; ${clear} takes it back`
     const flag = `${short === undefined ? '' : `-${short}, `}--${name}`
     return flagHelp(value === undefined ? flag : `${flag} <${value}>${many ? '…' : ''}`, help)
   })

@@ -87,7 +87,12 @@ export function describeBreaker(storeName: string, openStore: OpenStore): void {
       const nowMs = Date.now()
       await passes(5)
       const { unsatisfiable_until: untilMs, last_decision: decision, ...tripped } = await rule()
-      expect(tripped).toMatchObject({ state: 'cooling', unsatisfiable_ticks: 3, reason: decision!.reason })
+      const [help] = / What would help: .*$/.exec(decision!.reason)!
+      expect(tripped).toMatchObject({
+        state: 'cooling',
+        unsatisfiable_ticks: 3,
+        reason: `The rule of m selects tier=fast, and no node has that label. Nodes have no labels of their own.${help}`,
+      })
       expect(untilMs! - nowMs).toBeGreaterThan(299_000)
       expect(decision).toMatchObject({
         missing: 2,

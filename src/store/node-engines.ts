@@ -3,6 +3,7 @@ import type { ReportedEngineMessage } from '../api/bus/messages.ts'
 import { reportedEngine } from '../api/reports.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import type { Node, NodeEngine } from '../core/types.ts'
+import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
 
 /** All that a worker says of its engines. */
@@ -33,4 +34,12 @@ export function sameForDecisions(before: string, now: string): boolean {
 
 function whyNot(state: ReportedEngineMessage['state'], reason: string | null): string | null {
   return state === 'missing' || state === 'broken' ? (reason ?? state) : null
+}
+
+const enginesRows = z.object({ engines: reportedEngines }).array()
+
+/** What approved nodes say of their engines. Machines of one kind say the same, which is read once. */
+export async function listReportedEngines(sql: Sql): Promise<ReportedEngineMessage[]> {
+  const rows = await sql.query('select distinct engines from nodes where approved_at is not null')
+  return enginesRows.parse(rows).flatMap(({ engines }) => engines)
 }

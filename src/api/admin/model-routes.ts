@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { loadStatus } from '../load-status.ts'
 import * as schemas from './model-schemas.ts'
-import { deleted, ifUnchanged, type Route } from './route.ts'
+import type { Route } from './route.ts'
 import { unloaded } from './schemas.ts'
 
 /** The calls about models. */
@@ -17,8 +17,9 @@ export const modelRoutes = {
     method: 'POST',
     path: '/api/models',
     auth: 'admin',
-    summary: 'Add or change a model; the answer says what follows for its replicas',
-    body: schemas.modelInput,
+    summary: 'Add a model; one that exists and differs is refused, unless replace=true',
+    query: schemas.addQuery,
+    body: schemas.modelAddition,
     reply: schemas.modelSaved,
   },
   getModel: { method: 'GET', path: '/api/models/:name', auth: 'read', summary: 'One model', reply: schemas.modelView },
@@ -27,7 +28,7 @@ export const modelRoutes = {
     path: '/api/models/:name',
     auth: 'admin',
     summary: 'Add or change a model; the answer says what follows for its replicas',
-    query: ifUnchanged,
+    query: schemas.changeQuery,
     body: schemas.modelChange,
     reply: schemas.modelSaved,
   },
@@ -35,8 +36,8 @@ export const modelRoutes = {
     method: 'DELETE',
     path: '/api/models/:name',
     auth: 'admin',
-    summary: 'Remove a model',
-    reply: deleted,
+    summary: 'Remove a model, and the rule that was made together with it',
+    reply: schemas.modelDeleted,
   },
   inspectModel: {
     method: 'POST',

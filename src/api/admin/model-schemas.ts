@@ -4,6 +4,7 @@ import { modelHeader } from '../model-header.ts'
 import { pullReport } from '../reports.ts'
 import { refusal } from './explain-schemas.ts'
 import { modelName } from './names.ts'
+import { deleted, ifUnchanged } from './route.ts'
 
 /** Models over the admin API. */
 
@@ -42,6 +43,14 @@ const settings = {
 
 export const modelInput = z.strictObject({ name: modelName, ...settings })
 export type ModelInput = z.infer<typeof modelInput>
+/** With `replicas`, the rule that keeps so many running is made in the same step, and goes with the model. */
+export const modelAddition = modelInput.extend({
+  replicas: z
+    .int('must be a whole number')
+    .min(0, 'must be at least 0')
+    .max(10_000, 'must be at most 10000')
+    .optional(),
+})
 /** The name stands in the path. */
 export const modelChange = z.strictObject({ name: modelName.optional(), ...settings })
 
@@ -82,6 +91,19 @@ export const modelSaved = modelView.extend({
   }),
 })
 export type ModelSaved = z.infer<typeof modelSaved>
+
+/** As in `?replace=true`. */
+const flag = z.enum(['true', 'false'], 'must be true or false')
+const later = {
+  /** Accept what no node can run as things are: an engine or an option that none knows, a file that is missing. */
+  later: flag.optional(),
+}
+/** Without `replace` a model that exists and differs is refused with 409. */
+export const addQuery = z.strictObject({ ...later, replace: flag.optional() })
+export const changeQuery = ifUnchanged.extend(later)
+
+/** What became of the rule: `removed` when it was made together with the model, `kept` when it was written by itself. */
+export const modelDeleted = deleted.extend({ rule: z.enum(['removed', 'kept']).nullable().optional() })
 
 export const inspectInput = z.strictObject({
   source: modelSource,

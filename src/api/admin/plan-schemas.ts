@@ -81,6 +81,13 @@ const impossible = z.object({
 })
 export type PlanImpossible = z.infer<typeof impossible>
 
+const leftWithout = z.object({
+  model_name: z.string(),
+  /** Another replica can be started; until it is ready requests wait. */
+  is_replaced: z.boolean(),
+})
+export type LeftModel = z.infer<typeof leftWithout>
+
 export const planView = z.object({
   /** What the plan was made for: to be given when it is applied. */
   revision: z.string(),
@@ -96,6 +103,10 @@ export const planView = z.object({
   frozen_nodes: z.array(z.string()),
   /** False when there is more to do than was looked at. */
   is_complete: z.boolean(),
+  /** Models that serve now and have no replica that serves afterwards. Missing where a frontend is older. */
+  left_without: leftWithout.array().optional(),
+  /** What to know before it is done, in sentences. */
+  warnings: z.string().array().optional(),
 })
 export type PlanView = z.infer<typeof planView>
 
@@ -104,6 +115,7 @@ export const applied = z.object({
   revision: z.string(),
   changes: z.array(change),
   absent_nodes: z.array(z.string()),
+  warnings: z.string().array().optional(),
 })
 export type Applied = z.infer<typeof applied>
 
@@ -163,6 +175,8 @@ export const whatIfInput = z.strictObject({
     )
     .max(100)
     .default([]),
+  /** By name. */
+  drain: z.array(printable('Name of the node', 100)).max(1000).default([]),
   /** What is not named is as in the rule that there is. */
   rules: z
     .array(

@@ -4,7 +4,7 @@ import type { ReplicaView } from '../../api/admin/schemas.ts'
 import { show, viewOf, type Act } from '../client.ts'
 import { confirm } from '../confirm.ts'
 import { findNamed } from '../find-one.ts'
-import { few } from '../format.ts'
+import { few, shellWord } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { add } from './add.ts'
 import { deleteFiles } from './delete-files.ts'
@@ -14,6 +14,7 @@ import { load } from './load.ts'
 import { pull } from './pull.ts'
 import { replicasOf } from './replicas-of.ts'
 import { renderModel } from './show.ts'
+import { set } from './set.ts'
 import { unload } from './unload.ts'
 
 const list: Act = async (client) => {
@@ -59,13 +60,23 @@ const remove: Act = async (client, { values, own }) => {
     if (!isSure) return 1
   }
   const reply = await client.api.call('deleteModel', { name })
-  return show(client, reply, () => [`${plain(name)} is removed. Its files stay until flotilla models delete.`])
+  return show(client, reply, () => [
+    `${plain(name)} is removed. Its files stay until flotilla models delete.`,
+    ...(reply.rule === 'removed' ? ['The rule that was made together with it is removed as well.'] : []),
+    ...(reply.rule === 'kept'
+      ? [
+          `Its rule stays, and waits for a model of that name:`,
+          `  flotilla rules remove ${shellWord(name)}${client.sameCluster}`,
+        ]
+      : []),
+  ])
 }
 
 export const modelActs = {
   list,
   show: showModel,
   add,
+  set,
   pull,
   load,
   unload,

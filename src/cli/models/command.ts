@@ -2,6 +2,7 @@ import { clientOptions, type Command, type Flag } from '../command.ts'
 import { allFlag, nodeFlag } from '../node-flags.ts'
 
 const model = { name: 'model' } as const
+const later: Flag = { help: 'Accept an engine, an option or a file that no node knows yet' }
 const yes: Flag = { help: 'Do not ask first when replicas would stop' }
 
 export const modelsCommand: Command = {
@@ -27,12 +28,12 @@ export const modelsCommand: Command = {
     },
     {
       name: 'add',
-      summary: 'Add a model, or change it',
+      summary: 'Add a model',
       about:
         'A source is file:/path on the nodes themselves, https://…, hf:org/repo/file, hf:org/repo, ollama:name, or frontend:path below ' +
         'the models folder of the frontend; #sha256=… after it says what the file must be.\n' +
         'GGUF files run on the engine llama unless --engine says otherwise, with a context of at most 8192 tokens unless --context\n' +
-        'does. What was chosen is told.',
+        'does. What was chosen is told. A model that exists is not changed by it: flotilla models set does that.',
       arguments: [{ name: 'name' }],
       flags: {
         engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
@@ -46,11 +47,35 @@ export const modelsCommand: Command = {
         },
         'anti-affinity': { value: 'name', help: 'Never on one node with other models of this name' },
         replicas: { value: 'n', help: 'Keep at least so many replicas running; 0 keeps none' },
+        replace: { help: 'Replace a model of this name whole' },
+        later,
       },
       examples: [
         'flotilla models add qwen --replicas 1 \\\n' +
           '    --source hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q8_0.gguf',
         'flotilla models add demo --engine sim --context 8192 --replicas 2',
+      ],
+    },
+    {
+      name: 'set',
+      summary: 'Change what is named of a model',
+      about:
+        'What is not named stays as it is. With another engine, source or option its replicas are replaced one by one; another\n' +
+        'need of memory restarts nothing.',
+      arguments: [model],
+      flags: {
+        engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
+        source: { value: 'source', help: 'Where its files come from', clear: 'none' },
+        context: { value: 'tokens', help: 'The longest request with its answer, in tokens', clear: 'none' },
+        parallel: { value: 'n', help: 'How many requests one replica works on at a time', clear: 'none' },
+        option: { value: 'key=value', many: true, help: 'An option of the model', clear: 'key-' },
+        memory: { value: 'size', help: 'What a replica needs: 12GiB of VRAM, or vram=12GiB,ram=2GiB', clear: 'none' },
+        'anti-affinity': { value: 'name', help: 'Never on one node with other models of this name', clear: 'none' },
+        later,
+      },
+      examples: [
+        'flotilla models set qwen --context 16384 --option gpu_layers=20',
+        'flotilla models set qwen --memory none --option gpu_layers-',
       ],
     },
     {
@@ -105,7 +130,9 @@ export const modelsCommand: Command = {
     {
       name: 'remove',
       summary: 'Remove a model; its replicas stop',
-      about: 'Its files stay on the nodes: flotilla models delete deletes those.',
+      about:
+        'Its files stay on the nodes: flotilla models delete deletes those. The rule that models add --replicas made goes with it;\n' +
+        'one that was written by itself stays.',
       arguments: [model],
       flags: { yes },
       examples: ['flotilla models remove qwen'],

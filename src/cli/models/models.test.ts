@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { toHeaderMessage } from '../../api/header-message.ts'
-import { aCluster, aNodeView, aReplicaView, flotilla, type Answers, type Person } from '../../testing/cli.ts'
+import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
 import { aHeader } from '../../testing/builders.ts'
 import { aModelView, anEngineView, aRuleView, aSavedModel } from '../../testing/cli-views.ts'
 
@@ -196,34 +196,32 @@ describe('flotilla models add', () => {
     expect(changes).toMatchObject([['POST /api/models', { memory, anti_affinity: 'large' }]])
   })
 
-  test('with --replicas a rule keeps it running; what else the rule says stays, but not a cap that is in the way', async () => {
+  test('with --replicas a rule keeps it running, made in the same call', async () => {
     const text =
       '2 replicas of the old revision are replaced one by one: a new one is started first where there is room.'
     const answers = {
       'POST /api/models': aSavedModel({ effect: { is_changed: true, replaced: 2, text } }),
-      'GET /api/nodes/scheduling': [{ ...rule, max_replicas: 2 }],
-      'POST /api/nodes/scheduling': { ...rule, min_replicas: 3 },
+      'GET /api/nodes/scheduling': [{ ...rule, min_replicas: 3 }],
     }
-    const { stdout, changes } = await run(['add', 'qwen', '--engine', 'sim', '--replicas', '3'], answers)
-    const kept = { model_name: 'qwen', node_selector: { tier: 'fast' }, route_policy: 'session' }
-    const never = { spread_all: false, scale_to_zero_after_s: null }
-    expect(changes[1]).toEqual(['POST /api/nodes/scheduling', { ...kept, ...never, min_replicas: 3, max_replicas: 3 }])
+    const args = ['add', 'qwen', '--engine', 'sim', '--replicas', '3', '--replace', '--later']
+    const { stdout, changes } = await run(args, answers)
+    const call = 'POST /api/models?replace=true&later=true'
+    expect(changes).toMatchObject([[call, { name: 'qwen', replicas: 3 }]])
     expect(stdout).toBe(
       'qwen is changed. 2 replicas of the old revision are replaced one by one: a new\n' +
         'one is started first where there is room.\nIts rule asks for at least 3 replicas.\n',
     )
-    const fresh = await run(['add', 'new', '--engine', 'sim', '--replicas', '1'], {
-      'POST /api/models': aSavedModel({ name: 'new' }),
-      'POST /api/nodes/scheduling': { ...rule, model_name: 'new', min_replicas: 1 },
-    })
-    const plain = { ...never, node_selector: {}, route_policy: 'least_loaded' }
-    expect(fresh.changes[1]).toEqual([
-      'POST /api/nodes/scheduling',
-      { model_name: 'new', min_replicas: 1, max_replicas: 0, ...plain },
-    ])
     const unchanged = aSavedModel({ effect: { is_changed: false, replaced: 0, text: 'Nothing changes.' } })
     const same = await run(['add', 'qwen', '--engine', 'llama-server'], { 'POST /api/models': unchanged })
     expect(same.stdout).toContain('qwen is as it was.')
+  })
+
+  test('a model that exists is refused in the words of the API', async () => {
+    const message = 'There is a model "qwen" already, and this would change it: engine command → sim.'
+    const { code, stderr } = await run(['add', 'qwen', '--engine', 'sim'], {
+      'POST /api/models': refused(409, 'conflict', message),
+    })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${message}\n` })
   })
 
   test.each([
@@ -242,6 +240,54 @@ describe('flotilla models add', () => {
   ])('%j is refused before anything is sent', async (args, message) => {
     const said = await run(args)
     expect(said).toMatchObject({ code: 2, calls: [] })
+    expect(said.stderr).toContain(message)
+  })
+})
+
+describe('flotilla models set', () => {
+  const seen = { ...qwen, memory: { vram: GIB, ram: 0 }, anti_affinity: 'large', updated_at: 7 }
+  const path = '/api/models/qwen'
+  const answers = { [`GET ${path}`]: seen, [`PUT ${path}`]: aSavedModel() }
+  const { engine, source, options } = seen
+  const before = { engine, source, options, memory: seen.memory, anti_affinity: 'large' }
+
+  test.each<[string[], object]>([
+    [['--engine', 'sim'], { engine: 'sim' }],
+    [['--context', '4096'], { options: { context: 4096, flash: true } }],
+    [['--option', 'flash=false', '--option', 'gpu=off'], { options: { context: 8192, flash: false, gpu: 'off' } }],
+    [['--source', 'none'], { source: null }],
+    [['--context', 'none'], { options: { flash: true } }],
+    [['--option', 'flash-'], { options: { context: 8192 } }],
+    [['--memory', 'none', '--anti-affinity', 'none'], { memory: null, anti_affinity: null }],
+  ])('%j changes that and nothing else', async (flags, changed) => {
+    const { code, changes } = await run(['set', 'qwen', ...flags], answers)
+    expect({ code, changes }).toEqual({
+      code: 0,
+      changes: [[`PUT ${path}?if_updated_at=7`, { ...before, ...changed }]],
+    })
+  })
+
+  test('merges again with what another admin has saved meanwhile', async () => {
+    let version = 7
+    const conflict = refused(409, 'conflict', 'It was changed meanwhile.', 'if_updated_at')
+    const { code, changes } = await run(['set', 'qwen', '--context', '4096'], {
+      [`GET ${path}`]: () => ({ ...seen, updated_at: version, options: version === 7 ? {} : { threads: 2 } }),
+      [`PUT ${path}`]: () => (version === 7 ? ((version = 8), conflict) : aSavedModel()),
+    })
+    expect(code).toBe(0)
+    expect(changes).toMatchObject([
+      [`PUT ${path}?if_updated_at=7`, { options: { context: 4096 } }],
+      [`PUT ${path}?if_updated_at=8`, { options: { context: 4096, threads: 2 } }],
+    ])
+  })
+
+  test.each([
+    [['set', 'qwen'], 'flotilla models set: what of it? Name one of --engine,'],
+    [['set', 'qwen', '--option', 'n'], 'expected key=value, or key- to take it back, got "n".'],
+    [['set', 'qwen', '--context', 'much'], '--context: expected a whole number or none, got "much".'],
+  ])('%j is refused before anything is sent', async (args, message) => {
+    const said = await run(args)
+    expect(said).toMatchObject({ code: 2, changes: [] })
     expect(said.stderr).toContain(message)
   })
 })
@@ -296,6 +342,12 @@ describe('flotilla models delete and remove', () => {
       stdout: 'qwen is removed. Its files stay until flotilla models delete.\n',
     })
     expect(await run(['remove', 'qwne', '--yes'])).toMatchObject({ code: 1, changes: [] })
+    const companion = { ...answers, 'DELETE /api/models/qwen': { deleted: 'qwen', rule: 'removed' } }
+    expect((await run(['remove', 'qwen', '--yes'], companion)).stdout).toContain(
+      'made together with it is removed as well',
+    )
+    const kept = { ...answers, 'DELETE /api/models/qwen': { deleted: 'qwen', rule: 'kept' } }
+    expect((await run(['remove', 'qwen', '--yes'], kept)).stdout).toContain('  flotilla rules remove qwen --data ')
   })
 })
 

@@ -80,7 +80,7 @@ export const nodeActs = {
   list,
   show: showNode,
   approve,
-  drain: async (client, given) => drain(client, await findNode(client, given.values[0]!), given.own.has('wait')),
+  drain: async (client, given) => drain(client, await findNode(client, given.values[0]!), given.own),
   resume,
   remove,
   'accept-loss': acceptLoss,

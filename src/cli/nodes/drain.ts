@@ -2,15 +2,20 @@ import type { NodeView } from '../../api/admin/schemas.ts'
 import { sleep } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { barBefore } from '../bar.ts'
-import { INTERRUPTED, show, type Client } from '../client.ts'
-import { counted, shellWord } from '../format.ts'
+import { INTERRUPTED, show, viewOf, type Client } from '../client.ts'
+import { confirm } from '../confirm.ts'
+import { foreseen } from '../foreseen.ts'
+import { counted, few, shellWord } from '../format.ts'
 import { plain, truncate } from '../text-width.ts'
+import { wrap } from '../wrap.ts'
 
 const POLL_MS = 1000
 
-/** Drains a node; with `wait` until nothing runs on it. */
-export async function drain(client: Client, { id }: NodeView, wait: boolean): Promise<number> {
-  const node = await client.api.call('drainNode', { id })
+/** Drains a node; with `wait` until nothing runs on it. Models that lose their last replica by it are named before. */
+export async function drain(client: Client, found: NodeView, own: ReadonlyMap<string, string>): Promise<number> {
+  if (!(await isMeant(client, found, own))) return 1
+  const wait = own.has('wait')
+  const node = await client.api.call('drainNode', { id: found.id })
   if (wait) return waitUntilIdle(client, node)
   const name = plain(node.name)
   return show(client, node, () =>
@@ -21,6 +26,20 @@ export async function drain(client: Client, { id }: NodeView, wait: boolean): Pr
           `flotilla nodes drain ${shellWord(node.name)} --wait${client.sameCluster} shows when it is done.`,
         ],
   )
+}
+
+async function isMeant(client: Client, node: NodeView, own: ReadonlyMap<string, string>): Promise<boolean> {
+  if (node.desired === 'draining' || own.has('yes')) return true
+  const { left, text } = await foreseen(client, { drain: [node.name] })
+  const lost = left.map(({ model_name: name }) => plain(name))
+  if (lost.length === 0) return true
+  return confirm(client, own, {
+    command: 'nodes drain',
+    deed: `drain ${plain(node.name)}, which has the last replica of ${few(lost)}`,
+    about: wrap(text, viewOf(client).width).join('\n'),
+    question: `Drain ${plain(node.name)}?`,
+    otherwise: 'Nothing was drained.',
+  })
 }
 
 async function waitUntilIdle(client: Client, drained: NodeView): Promise<number> {

@@ -5,6 +5,9 @@ import { show, type Client } from '../client.ts'
 import { plain } from '../text-width.ts'
 import { aboveCapText, budgetText, slotsText } from './capacity.ts'
 
+/** The same as --reset, as in every other command. */
+const NONE = 'none'
+
 type Own = ReadonlyMap<string, string>
 
 /** Sets or resets how many replicas of one model a node may run; without either it tells. */
@@ -18,7 +21,7 @@ export async function slots(client: Client, node: NodeView, value: string | unde
 }
 
 async function changeSlots({ api }: Client, node: NodeView, value: string | undefined, own: Own): Promise<NodeView> {
-  if (own.has('reset')) return api.call('resetSlots', { id: node.id })
+  if (own.has('reset') || value === NONE) return api.call('resetSlots', { id: node.id })
   if (value === undefined) return node
   if (!/^\d{1,9}$/.test(value)) {
     throw new AppError('usage', `flotilla nodes slots: expected a whole number, got "${plain(value)}".`)
@@ -34,7 +37,7 @@ export async function budget(client: Client, node: NodeView, value: string | und
 }
 
 async function changeBudget({ api }: Client, node: NodeView, value: string | undefined, own: Own): Promise<NodeView> {
-  if (own.has('reset')) return api.call('resetBudget', { id: node.id })
+  if (own.has('reset') || value === NONE) return api.call('resetBudget', { id: node.id })
   if (value === undefined) return node
   if (!parseBudget(value)) {
     throw new AppError('usage', `flotilla nodes budget: ${BUDGET_FORMS}, got "${plain(value)}".`)

@@ -94,14 +94,16 @@ async function showOutdated(
 
 function readIdeas({ lists }: Given): AdminBody<'whatIf'> {
   const [lost, added, least] = [lists.get('node-lost') ?? [], lists.get('add-node') ?? [], lists.get('min') ?? []]
-  if (lost.length + added.length + least.length === 0) {
+  const drain = lists.get('drain') ?? []
+  if (lost.length + added.length + least.length + drain.length === 0) {
     throw new AppError(
       'usage',
-      'flotilla whatif: if what? Name --node-lost, --add-node or --min. See flotilla whatif --help.',
+      'flotilla whatif: if what? Name --node-lost, --drain, --add-node or --min. See flotilla whatif --help.',
     )
   }
   return {
     node_lost: lost,
+    drain,
     add_nodes: added.map((spec) => ({ spec, labels: {} })),
     rules: least.map((text) => {
       // A name may hold "=" as well.

@@ -46,6 +46,7 @@ export const whatIfCommand: Command = {
   about: 'Several things may be asked at once. Nothing is changed.',
   options: clientOptions,
   flags: {
+    drain: { value: 'node', many: true, help: 'This node is drained' },
     'node-lost': { value: 'node', many: true, help: 'This machine is gone for good' },
     'add-node': { value: 'gpus', many: true, help: 'One more machine: 24GB, 2x24GB, 8x80GiB, or cpu' },
     min: { value: 'model=n', many: true, help: 'The rule of a model keeps so many replicas' },

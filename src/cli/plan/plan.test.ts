@@ -168,6 +168,7 @@ describe('flotilla whatif', () => {
       [
         'POST /api/whatif',
         {
+          drain: [],
           node_lost: ['thor'],
           add_nodes: [
             { spec: '2x24GB', labels: {} },
@@ -198,7 +199,7 @@ broken network, and nothing on them is replaced until somebody says so.
   })
 
   test.each([
-    [[], 'if what? Name --node-lost, --add-node or --min'],
+    [[], 'if what? Name --node-lost, --drain, --add-node or --min'],
     [['--min', 'llama'], '--min: expected model=number, got "llama"'],
     [['--min', 'llama=many'], '--min: expected model=number'],
   ])('%j is a mistake', async (flags, problem) => {

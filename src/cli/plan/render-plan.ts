@@ -20,6 +20,7 @@ export function renderPlan(plan: PlanView, view: View): string[] {
     ...(isMade ? section('What follows', stepTable(plan.steps, view)) : []),
     ...(isMade && !plan.is_complete ? warn('There is more to do than could be looked at.') : []),
     ...section('What stays impossible', impossibleLines(plan.impossible, view)),
+    ...(plan.warnings ?? []).flatMap(warn),
     ...(plan.absent_nodes.length === 0 ? [] : warn(absentText(plan.absent_nodes))),
     ...(plan.frozen_nodes.length === 0 ? [] : warn(frozenText(plan.frozen_nodes))),
     ...(isMade ? summary(plan).flatMap((line) => wrap(line, width)) : ['There is nothing to change.']),

@@ -34,21 +34,27 @@ export const rulesCommand: Command = {
       summary: 'Make the rule of a model, or change it',
       about:
         'What is not named stays as it is. A selector is a list of conditions, all of which must hold: tier=gpu,\n' +
-        'zone=a|b (either), disk!=slow (any other, or none), !spot (no such label).',
+        'zone=a|b (either), disk!=slow (any other, or none), !spot (no such label). A selector that would leave a model that serves\n' +
+        'without a replica asks first.',
       arguments: [model],
       flags: {
-        min: { value: 'n', help: 'Keep at least so many replicas, without any request' },
-        max: { value: 'n', help: 'Have at most so many; 0 is no cap' },
-        spread: { help: 'Keep exactly one on every node that matches, instead of a number' },
-        selector: { value: 'selector', help: 'The nodes it may run on; any for all of them' },
+        min: { value: 'n', help: 'Keep at least so many replicas, without any request', clear: 'none' },
+        max: { value: 'n', help: 'Have at most so many; 0 is no cap', clear: 'none' },
+        spread: {
+          help: 'Keep exactly one on every node that matches, instead of a number; --min or --max takes it back',
+        },
+        selector: { value: 'selector', help: 'The nodes it may run on; any for all of them', clear: 'none' },
         policy: {
           value: 'policy',
           help: 'How a request finds its replica: least_loaded, round_robin or session',
+          clear: 'none',
         },
         'scale-to-zero': {
           value: 'time',
           help: 'Keep none after so long without a request: 90s, 30m, 1h; never keeps the last one',
+          clear: 'none',
         },
+        yes: { help: 'Do not ask first when a model that serves would be left without a replica' },
       },
       examples: [
         'flotilla rules set qwen --min 2 --max 4',

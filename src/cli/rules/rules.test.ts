@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { aCluster, flotilla, refused, type Answers } from '../../testing/cli.ts'
+import { aCluster, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
 import { aModelView, aRuleView } from '../../testing/cli-views.ts'
+import { aPlanView } from '../../testing/plan-views.ts'
 
 const PATH = '/api/nodes/scheduling'
+const IF = 'POST /api/whatif'
 const OVERWRITTEN = 'It is in the configuration: the next start of a frontend overwrites what is changed here.'
 
 const met = aRuleView({ model_name: 'qwen', min_replicas: 2, max_replicas: 4, wanted: 2, replicas: 2, ready: 2 })
@@ -44,9 +46,9 @@ const known: Answers = {
   'GET /api/models': ['qwen', 'org/embedder', 'big', 'idle'].map((name) => aModelView({ name })),
 }
 
-async function run(args: string[], answers: Answers = {}, columns = 80) {
+async function run(args: string[], answers: Answers = {}, columns = 80, { terminal }: Person = {}) {
   const cluster = await aCluster({ ...known, ...answers })
-  const said = await flotilla(['rules', ...args, '--data', cluster.data], { terminal: { columns } })
+  const said = await flotilla(['rules', ...args, '--data', cluster.data], { terminal: { columns, ...terminal } })
   const changes = cluster.calls.filter((call) => typeof call !== 'string' || call.startsWith('DELETE'))
   return { ...said, changes, data: cluster.data }
 }
@@ -165,9 +167,57 @@ describe('flotilla rules set', () => {
     [['qwen', '--spread'], { ...settings(met), min_replicas: 0, max_replicas: 0, spread_all: true }],
     [['idle', '--spread'], { ...settings(idle), spread_all: true, scale_to_zero_after_s: null }],
     [['org/embedder', '--min', '1'], { ...settings(spread), spread_all: false, min_replicas: 1 }],
+    [['qwen', '--selector', 'none'], { ...settings(met), node_selector: {} }],
+    [['qwen', '--min', 'none', '--max', 'none'], { ...settings(met), min_replicas: 0, max_replicas: 0 }],
+    [['org/embedder', '--policy', 'none'], { ...settings(spread), route_policy: 'least_loaded' }],
+    [['idle', '--scale-to-zero', 'none'], { ...settings(idle), scale_to_zero_after_s: null }],
   ])('%j', async (args, body) => {
-    const { code, changes } = await run(['set', ...args], { [`POST ${PATH}`]: met })
-    expect({ code, changes }).toEqual({ code: 0, changes: [[`POST ${PATH}`, body]] })
+    const { code, changes } = await run(['set', ...args], { [`POST ${PATH}`]: met, [IF]: aPlanView() })
+    expect({ code, saved: changes.at(-1) }).toEqual({
+      code: 0,
+      saved: [expect.stringContaining(`POST ${PATH}?`), body],
+    })
+  })
+
+  test('merges again with what another admin has saved meanwhile', async () => {
+    let version = 7
+    const conflict = refused(409, 'conflict', 'It was changed meanwhile.', 'if_updated_at')
+    const { code, changes } = await run(['set', 'qwen', '--min', '3'], {
+      [`GET ${PATH}`]: () => [{ ...met, max_replicas: version === 7 ? 4 : 9, updated_at: version }],
+      [`POST ${PATH}`]: () => (version === 7 ? ((version = 8), conflict) : met),
+    })
+    expect(code).toBe(0)
+    expect(changes).toMatchObject([
+      [`POST ${PATH}?if_updated_at=7`, { min_replicas: 3, max_replicas: 4 }],
+      [`POST ${PATH}?if_updated_at=8`, { min_replicas: 3, max_replicas: 9 }],
+    ])
+  })
+
+  test('asks first when the selector would leave a model that serves without a replica', async () => {
+    const args = ['set', 'qwen', '--selector', 'nope=1']
+    const warnings = ['qwen is left without a replica.', 'Nodes have tier=gpu.']
+    const left = { left_without: [{ model_name: 'qwen', is_replaced: false }], warnings }
+    const answers = { [`POST ${PATH}`]: met, [IF]: aPlanView(left) }
+    const saved = ({ changes }: { changes: unknown[] }) => changes.filter((call) => String(call).includes(PATH)).length
+    const answering = (text: string): Person => ({ terminal: { interactive: true, ask: async () => text } })
+    const no = await run(args, answers, 80, answering('n'))
+    expect({ code: no.code, saved: saved(no) }).toEqual({ code: 1, saved: 0 })
+    expect(no.stderr).toBe('qwen is left without a replica. Nodes have tier=gpu.\nNothing was saved.\n')
+    const nobody = await run(args, answers)
+    expect({ code: nobody.code, saved: saved(nobody) }).toEqual({ code: 2, saved: 0 })
+    expect(nobody.stderr).toContain('add --yes')
+    expect(nobody.stderr).toContain('Nodes have tier=gpu.')
+    expect(await run(args, answers, 80, answering('y'))).toMatchObject({ code: 0 })
+    expect(await run([...args, '--yes'], answers)).toMatchObject({ code: 0 })
+    const replaced = { ...answers, [IF]: aPlanView({ left_without: [{ model_name: 'qwen', is_replaced: true }] }) }
+    expect(await run(args, replaced)).toMatchObject({ code: 0 })
+  })
+
+  test('a name that no model has may be a slip', async () => {
+    const { stdout } = await run(['set', 'qwem', '--min', '1'], { [`POST ${PATH}`]: aRuleView({ model_name: 'qwem' }) })
+    expect(stdout.replaceAll('\n', ' ')).toContain(
+      'There is no model qwem yet: the rule waits for it. Did you mean qwen?',
+    )
   })
 
   test('says what the rule asks for, that its model is missing, and that a start overwrites it', async () => {

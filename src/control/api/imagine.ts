@@ -18,15 +18,18 @@ export function imagine(
   input: WhatIfInput,
 ): { imagined: Imagined; changes: Change[] } {
   const lost = input.node_lost.map((name, i) => findNode(world, name, `node_lost.${i}`))
+  const drained = input.drain.map((name, i) => findNode(world, name, `drain.${i}`))
   const added = addNodes(world, input.add_nodes)
   const rules = input.rules.map((asked, i) => ruleFor(world, asked, `rules.${i}`))
-  const wanted = { models: [], rules: rules.map(declaredPart), nodes: [] }
+  const nodes = drained.map(({ name }) => ({ name, isDraining: true }))
+  const wanted = { models: [], rules: rules.map(declaredPart), nodes }
   const changes: Change[] = [
     ...lost.map(({ name }) => ({ noun: 'machine' as const, name, is: 'lost' as const })),
     ...added.map(({ name }) => ({ noun: 'machine' as const, name, is: 'added' as const })),
     ...diffDocument(settings, wanted, { prune: false }),
   ]
-  return { imagined: { lost: new Set(lost.map(({ id }) => id)), added, rules }, changes }
+  const idsOf = (nodes: readonly Node[]): Set<string> => new Set(nodes.map(({ id }) => id))
+  return { imagined: { lost: idsOf(lost), drained: idsOf(drained), added, rules }, changes }
 }
 
 function findNode({ nodes }: World, wanted: string, param: string): Node {

@@ -14,7 +14,7 @@ describe('models', () => {
   test('are saved, listed and deleted, whatever characters their names have', async () => {
     const { scene } = await aStage()
     const name = 'org/модель #1 100%'
-    const source = 'hf:org/repo/m.gguf#sha256=00'
+    const source = `hf:org/repo/m.gguf#sha256=${'0'.repeat(64)}`
     const saved = await scene.admin('POST', '/api/models', { name, engine: 'sim', source, options: { parallel: 2 } })
     expect(saved).toMatchObject({ status: 200, body: { name, engine: 'sim', source, options: { parallel: 2 } } })
     expect((await scene.admin('GET', '/api/models')).body).toMatchObject([{ name: 'm' }, { name }])
@@ -56,7 +56,7 @@ describe('models', () => {
     expect(body).toMatchObject({ payload_bytes: 4000, header: { format: 'gguf', weights_bytes: 4_000_000 } })
     expect(body).toMatchObject({ last_load_ms: 20, last_loaded_at: expect.toSatisfy((at: number) => at > 1e12) })
     // What is known of other files says nothing of these; that it was loaded once stays true, even for a new one.
-    await scene.admin('POST', '/api/models', { ...sim, options: { a: 2 } })
+    await scene.admin('PUT', '/api/models/m', { engine: 'sim', options: { a: 2 } })
     expect((await scene.admin('GET', '/api/models/m')).body).toMatchObject({ header: null, last_load_ms: 20 })
     await scene.admin('DELETE', '/api/models/m')
     await scene.admin('POST', '/api/models', sim)
@@ -75,7 +75,7 @@ describe('saving a model', () => {
   async function saving(body: object) {
     const { scene } = await aStage()
     const changes = scene.asked.changes
-    const { body: saved } = await scene.admin<ModelSaved>('POST', '/api/models', body)
+    const { body: saved } = await scene.admin<ModelSaved>('POST', '/api/models?replace=true', body)
     const told = (await listEvents(scene.db, 0, 1000)).filter(({ action }) => action === 'model.saved')
     return { ...saved.effect, told: told.length, woken: scene.asked.changes - changes }
   }

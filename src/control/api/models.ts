@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import type { modelInput, ModelSaved } from '../../api/admin/model-schemas.ts'
+import { addQuery, changeQuery, type modelInput, type ModelSaved } from '../../api/admin/model-schemas.ts'
 import { modelName } from '../../api/admin/names.ts'
 import { parseBytes } from '../../core/lib/bytes.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'
@@ -8,15 +8,19 @@ import type { ExplicitMemory, Model } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { deleteDemand } from '../../store/demands.ts'
-import { deleteModel, listModels, saveModel } from '../../store/models.ts'
+import { deleteModel, listModels, saveModel, type StoredModel } from '../../store/models.ts'
 import { listReplicas } from '../../store/replicas.ts'
 import { findRule } from '../../store/rules.ts'
 import { change, type Tell } from '../change.ts'
 import type { Answers } from './answers.ts'
+import { refuseMistakes } from './check-model.ts'
+import { keepRunning, removeCompanion } from './companion-rule.ts'
 import type { AdminDeps } from './deps.ts'
 import { effectOf } from './model-effect.ts'
+import { differences, existsError, type Difference } from './model-exists.ts'
 import { noModel, viewModels, viewOneModel } from './model-view.ts'
-import { conflictError, isChangedSince, seenAt } from './unchanged.ts'
+import { readQuery } from './query.ts'
+import { conflictError, isChangedSince } from './unchanged.ts'
 
 export function modelAnswers(
   deps: AdminDeps,
@@ -24,21 +28,26 @@ export function modelAnswers(
   return {
     listModels: () => viewModels(deps.db),
     getModel: (_body, { name }) => viewOneModel(deps.db, name),
-    saveModel: async (input) => save(deps, toModel(input)),
+
+    async saveModel({ replicas, ...input }, _params, { request }) {
+      const { replace, later } = readQuery(request, addQuery)
+      return save(deps, toModel(input), { isNew: replace !== 'true', isForLater: later === 'true', replicas })
+    },
 
     async putModel({ name: named, ...settings }, { name }, { request }) {
       if (named !== undefined && named !== name) {
         const text = `name: "${named}" is not the name in the path, "${name}". A model keeps its name: leave it out.`
         throw new AppError('bad_request', text, { details: { param: 'name' } })
       }
-      return save(deps, toModel({ name: checkedName(name), ...settings }), seenAt(request))
+      const { later, if_updated_at: seenMs } = readQuery(request, changeQuery)
+      return save(deps, toModel({ name: checkedName(name), ...settings }), { isForLater: later === 'true', seenMs })
     },
 
     deleteModel: (_body, { name }) =>
       change(deps, async (tx, tell) => {
         await refuseServed(tx, name)
         await removeModel(tx, tell, name)
-        return { deleted: name }
+        return { deleted: name, rule: await removeCompanion(tx, tell, name) }
       }),
   }
 }
@@ -72,22 +81,43 @@ function checkedName(name: string): string {
   throw new AppError('bad_request', `name: ${error.issues[0]!.message}`, { details: { param: 'name' } })
 }
 
-async function save(deps: AdminDeps, model: Model, seenMs?: number): Promise<ModelSaved> {
+interface Saving {
+  /** Refused where there is another of this name. */
+  isNew?: boolean
+  /** What no node can run as things are is accepted. */
+  isForLater: boolean
+  /** Refused where it was changed since. */
+  seenMs?: number | undefined
+  /** To be kept by its rule. */
+  replicas?: number | undefined
+}
+
+type Refused = { differs: Difference[] } | 'changed'
+
+async function save(deps: AdminDeps, model: Model, saving: Saving): Promise<ModelSaved> {
   const { name } = model
   // Read before: within, it would be run again at every heartbeat, and after it they may be on their way out.
   const replicas = (await listReplicas(deps.db)).filter((replica) => replica.modelName === name)
   const rule = await findRule(deps.db, name)
-  const effect = await change(deps, async (tx, tell) => {
-    const before = (await listModels(tx)).find((one) => one.name === name)
-    if (isChangedSince(before?.updatedMs, seenMs)) return undefined
+  if (!saving.isForLater) await refuseMistakes(deps, model, await findModel(deps.db, name))
+  const outcome = await change(deps, async (tx, tell): Promise<ModelSaved['effect'] | Refused> => {
+    const before = await findModel(tx, name)
+    if (isChangedSince(before?.updatedMs, saving.seenMs)) return 'changed'
+    const differs = saving.isNew && before ? await differences(tx, { before, after: model }, saving.replicas) : []
+    if (differs.length > 0) return { differs }
     const effect = effectOf({ before, after: model, replicas, rule })
     // What means the same is not written again: nothing has changed, so nobody is told and nobody is woken.
-    if (!effect.is_changed) return effect
-    await writeModel(tx, tell, model, effect.replaced)
+    if (effect.is_changed) await writeModel(tx, tell, model, effect.replaced)
+    if (saving.replicas !== undefined) await keepRunning(tx, tell, name, saving.replicas)
     return effect
   })
-  if (!effect) throw await modelConflict(deps.db, name)
-  return { ...(await viewOneModel(deps.db, name)), effect }
+  if (outcome === 'changed') throw await modelConflict(deps.db, name)
+  if ('differs' in outcome) throw await existsError(deps.db, name, outcome.differs)
+  return { ...(await viewOneModel(deps.db, name)), effect: outcome }
+}
+
+async function findModel(sql: Sql, name: string): Promise<StoredModel | undefined> {
+  return (await listModels(sql, [name]))[0]
 }
 
 async function modelConflict(db: Sql, name: string): Promise<AppError> {

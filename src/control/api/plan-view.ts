@@ -1,4 +1,5 @@
 import { MOST_REFUSALS, type PlanImpossible, type PlanStep, type PlanView } from '../../api/admin/plan-schemas.ts'
+import type { LeftWithout } from '../../core/declare/left-without.ts'
 import type { Change, ForeseenStep, Foresight, Impossible } from '../../core/declare/types.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { refusalFilters, type Refusal } from '../../core/placement/types.ts'
@@ -14,9 +15,12 @@ interface Planned {
   /** What is impossible as things are. */
   before: readonly Impossible[]
   absent: string[]
+  left: readonly LeftWithout[]
+  warnings: string[]
 }
 
-export function viewPlan({ revision, changes, foresight, nodes, before, absent }: Planned): PlanView {
+export function viewPlan(planned: Planned): PlanView {
+  const { revision, changes, foresight, nodes, before, absent, left, warnings } = planned
   const names = new Map(nodes.map(({ id, name }) => [id, name]))
   const steps = foresight.steps.map((step) => viewStep(step, names))
   const missing = new Map(before.map((one) => [one.modelName, one.missing]))
@@ -29,6 +33,8 @@ export function viewPlan({ revision, changes, foresight, nodes, before, absent }
     absent_nodes: absent,
     frozen_nodes: foresight.frozen.map(({ name }) => name),
     is_complete: foresight.isComplete,
+    left_without: left.map(({ modelName, isReplaced }) => ({ model_name: modelName, is_replaced: isReplaced })),
+    warnings,
   }
 }
 

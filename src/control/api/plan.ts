@@ -6,15 +6,19 @@ import { foreseeing, impossibleNow } from '../../core/declare/foresee.ts'
 import type { Change, Declaration, Foresight, Settings } from '../../core/declare/types.ts'
 import { worldAfter } from '../../core/declare/world-after.ts'
 import { worldIf } from '../../core/declare/world-if.ts'
-import type { World } from '../../core/types.ts'
+import { leftWithout } from '../../core/declare/left-without.ts'
+import { modelMistakes } from '../../core/declare/model-mistakes.ts'
+import type { Node, World } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import { listReplicas } from '../../store/replicas.ts'
 import { loadWorld } from '../../store/world.ts'
 import { applyChanges } from '../apply-changes.ts'
 import { change } from '../change.ts'
+import { leftText, noNodeMatches } from '../effect-text.ts'
 import { loadSettings, revisionOf, toDeclaration } from '../settings.ts'
 import type { Answers } from './answers.ts'
 import { viewChange } from './change-view.ts'
+import { engineWants } from './check-model.ts'
 import type { AdminDeps } from './deps.ts'
 import { exportDocument } from './export-document.ts'
 import { imagine } from './imagine.ts'
@@ -39,7 +43,8 @@ export function planAnswers(deps: AdminDeps): Answers<'plan' | 'apply' | 'export
         return { changes, revision: revisionOf(after), absent: absentNodes(settings, wanted) }
       })
       if (!done) throw await outdated(deps, document, prune)
-      return { revision: done.revision, changes: done.changes.map(viewChange), absent_nodes: done.absent }
+      const warnings = await warningsOf(deps, done.changes, (await loadWorld(db)).nodes)
+      return { revision: done.revision, changes: done.changes.map(viewChange), absent_nodes: done.absent, warnings }
     },
 
     exportDocument: async () => exportDocument(await loadSettings(db)),
@@ -69,6 +74,9 @@ async function planOf(deps: AdminDeps, document: DocumentInput, prune: boolean):
   return view(deps, { settings, world, other, changes, foresight, absent: absentNodes(settings, wanted) })
 }
 
+/** Of more changes nobody reads what may be wrong with each. */
+const MOST_WARNED = 1000
+
 interface Planned {
   settings: Settings
   world: World
@@ -79,14 +87,34 @@ interface Planned {
   absent: string[]
 }
 
-function view(deps: AdminDeps, { settings, world, other, changes, foresight, absent }: Planned): PlanView {
+async function view(deps: AdminDeps, planned: Planned): Promise<PlanView> {
+  const { settings, world, other, changes, foresight, absent } = planned
+  const left = leftWithout(world, other, deps.placement)
   return viewPlan({
+    left,
+    warnings: [...left.map(leftText), ...(await warningsOf(deps, changes, other.nodes))],
     revision: revisionOf(settings),
     changes,
     foresight,
     nodes: [...world.nodes, ...other.nodes],
     before: impossibleNow(world, deps.placement),
     absent,
+  })
+}
+
+/**
+ * What is no reason to refuse a document, which may be for nodes that have yet to join: a model that no node can run as
+ * things are, a rule that no node matches.
+ */
+async function warningsOf(deps: AdminDeps, changes: readonly Change[], nodes: readonly Node[]): Promise<string[]> {
+  const engines = await engineWants(deps.db)
+  return changes.slice(0, MOST_WARNED).flatMap((change): string[] => {
+    if (change.noun === 'model' && change.after) {
+      return modelMistakes(change.after, engines).map(({ text }) => `${change.name}: ${text}`)
+    }
+    if (change.noun === 'rule' && change.after)
+      return [noNodeMatches(change.after, nodes)].filter((text) => text !== undefined)
+    return []
   })
 }
 

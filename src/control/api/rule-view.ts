@@ -1,5 +1,6 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
+import { noNodeMatches } from '../effect-text.ts'
 import { isOnTheWay } from '../../core/lifecycle/states.ts'
 import { mismatchOf } from '../../core/placement/selector.ts'
 import { routableReplicas } from '../../core/routing/table.ts'
@@ -48,7 +49,7 @@ export function ruleViewer(world: StoredWorld): (row: RuleRow) => RuleView {
       ...row,
       warning: row.source === 'config' ? OVERWRITTEN : null,
       state,
-      reason: revision === undefined ? undefinedReason(row, counts) : reasonOf(row, state, counts, mine),
+      reason: revision === undefined ? undefinedReason(row, counts) : reasonOf(row, state, counts, mine, world.nodes),
       wanted: counts.wanted,
       replicas: mine.length,
       ready: counts.ready,
@@ -88,8 +89,14 @@ function reasonOf(
   state: RuleView['state'],
   { wanted, ready, coming }: Counts,
   replicas: readonly StoredReplica[],
+  nodes: readonly Node[],
 ): string | null {
-  if (state === 'met') return row.spread_all && wanted === 0 ? 'No node matches it now.' : null
+  const unmatched = noNodeMatches({ modelName: row.model_name, nodeSelector: row.node_selector }, nodes)
+  if (state === 'met') return unmatched ?? (row.spread_all && wanted === 0 ? 'No node matches it now.' : null)
+  if (unmatched !== undefined) {
+    const [help = ''] = / What would help: .*$/s.exec(row.last_decision?.reason ?? '') ?? []
+    return unmatched + help
+  }
   if (state === 'starting') return `${coming} of ${wanted} on the way.`
   if (row.last_decision) return row.last_decision.reason
   const failed = replicas.find((one) => one.state === 'failed')

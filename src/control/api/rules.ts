@@ -2,7 +2,13 @@ import type { RuleInput } from '../../api/admin/rule-schemas.ts'
 import type { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { deleteRule, findRule, saveRule } from '../../store/rules.ts'
+import { declaredPart } from '../../core/declare/diff-document.ts'
+import { leftWithout } from '../../core/declare/left-without.ts'
+import { toRule } from '../../core/declare/world-after.ts'
+import { worldIf } from '../../core/declare/world-if.ts'
+import { loadWorld, type StoredWorld } from '../../store/world.ts'
 import { change, type Tell } from '../change.ts'
+import { leftText, noNodeMatches } from '../effect-text.ts'
 import { describeSettings, toSettings } from '../rule-settings.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
@@ -16,6 +22,8 @@ export function ruleAnswers(deps: AdminDeps): Answers<'listRules' | 'getRule' | 
 
     async saveRule(input, _params, { request }) {
       const seenMs = seenAt(request)
+      // Read before: a rule that only asks for other nodes may take those away that serve.
+      const world = Object.keys(input.node_selector).length === 0 ? undefined : await loadWorld(deps.db)
       const isSaved = await change(deps, async (tx, tell) => {
         const before = await findRule(tx, input.model_name)
         if (isChangedSince(before?.updated_at, seenMs)) return false
@@ -24,7 +32,9 @@ export function ruleAnswers(deps: AdminDeps): Answers<'listRules' | 'getRule' | 
       })
       if (!isSaved) throw await ruleConflict(deps.db, input.model_name)
       // After it, not within: a transaction that had read the whole world would be run again at every heartbeat.
-      return viewOneRule(deps.db, input.model_name)
+      const view = await viewOneRule(deps.db, input.model_name)
+      const warnings = [view.warning, ...(world ? effectsOf(deps, world, input) : [])].filter((text) => text !== null)
+      return { ...view, warning: warnings.length === 0 ? null : warnings.join(' ') }
     },
 
     deleteRule: (_body, { name }) =>
@@ -35,20 +45,30 @@ export function ruleAnswers(deps: AdminDeps): Answers<'listRules' | 'getRule' | 
   }
 }
 
+/** What the selector does to what serves, and why no node matches it. */
+function effectsOf(deps: AdminDeps, world: StoredWorld, input: RuleInput): string[] {
+  const rule = toRule(declaredPart(toSettings(input, 'api')), undefined)
+  const { world: other } = worldIf(world, { lost: new Set(), added: [], rules: [rule] })
+  const left = leftWithout(world, other, deps.placement).filter(({ isReplaced }) => !isReplaced)
+  const unmatched = noNodeMatches(rule, world.nodes)
+  return [...left.map(leftText), ...(unmatched === undefined ? [] : [unmatched])]
+}
+
 async function ruleConflict(db: Sql, modelName: string): Promise<AppError> {
   const current = (await findRule(db, modelName)) ? await viewOneRule(db, modelName) : null
   const actions = ['rule.saved', 'rule.deleted'] as const
   return conflictError(db, { what: `The rule for "${modelName}"`, modelName, actions, current })
 }
 
-export async function writeRule(tx: Sql, tell: Tell, input: RuleInput): Promise<void> {
+/** `with` says that it was made together with its model, and goes with it. */
+export async function writeRule(tx: Sql, tell: Tell, input: RuleInput, more: { with?: 'model' } = {}): Promise<void> {
   // Who changes a rule of the configuration does not take it out of there: the next start brings it back.
   const source = (await findRule(tx, input.model_name))?.source ?? 'api'
   const settings = toSettings(input, source)
   await saveRule(tx, settings)
   const { model_name: modelName, ...data } = input
   const reason = withWarning(describeSettings(settings), source)
-  await tell({ action: 'rule.saved', modelName, reason, data: { ...data, source } })
+  await tell({ action: 'rule.saved', modelName, reason, data: { ...data, source, ...more } })
 }
 
 export async function removeRule(tx: Sql, tell: Tell, modelName: string): Promise<void> {

@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { help as llamaHelp } from '../../engines/llama/options.ts'
+import { help as simHelp } from '../../engines/sim/options.ts'
 import { tempFolder } from '../../testing/temp-folder.ts'
 import { until } from '../../testing/until.ts'
 import { builtInProfiles } from './built-in.ts'
@@ -95,4 +97,17 @@ test('command runs any shell line', async () => {
   const { said } = start('command', { model: "it's", options }, tempFolder())
   await until(() => said().includes('\n'))
   expect(said()).toBe("serving it's on 20001\n")
+})
+
+test.each([
+  ['sim', simHelp],
+  ['llama', llamaHelp],
+])('the profile of %s names each option that its program takes, and no other', (name, help) => {
+  const profile = builtInProfiles.find((one) => one.name === name)!
+  const flags = [...help.matchAll(/^  --([a-z-]+)/gm)].map(([, flag]) => flag!.replaceAll('-', '_'))
+  const ours = new Set(['help', 'port', 'host', 'library', 'model', 'alias'])
+  const everyEngine = ['context', 'parallel']
+  const memory = [profile.uses.bytes_option].filter((one) => one !== undefined)
+  const named = [...profile.option_names!, ...everyEngine, ...memory]
+  expect(named.toSorted()).toEqual(flags.filter((flag) => !ours.has(flag)).toSorted())
 })

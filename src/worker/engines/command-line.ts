@@ -1,7 +1,13 @@
 import type { EngineProfile } from '../../api/engine-profile.ts'
 import type { ModelOptions } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
-import { fillIn, placeholdersIn, type PlaceholderValues } from './placeholders.ts'
+import {
+  fillIn,
+  OWN_PLACEHOLDERS,
+  placeholdersIn,
+  SOURCE_PLACEHOLDERS,
+  type PlaceholderValues,
+} from './placeholders.ts'
 import { noDevicesIn } from './visible-devices.ts'
 
 /** What one replica gives to the command line of its engine. */
@@ -29,8 +35,6 @@ export interface CommandLine {
 }
 
 const LOOPBACK = '127.0.0.1'
-/** Placeholders whose values are Flotilla's to give: a model must not make an engine listen elsewhere. */
-const OWN = new Set(['host', 'port', 'model', 'model_path', 'source', 'source_name', 'program', 'context_total'])
 const READY_PATH = 'ready_path'
 
 /**
@@ -40,7 +44,8 @@ const READY_PATH = 'ready_path'
 export function commandLine(profile: EngineProfile, given: LineValues): CommandLine {
   const who: Who = { engine: profile.name, model: given.model }
   for (const name of Object.keys(given.options)) {
-    if (OWN.has(name)) throw new AppError('bad_request', `${optionOf(name, who)} is set by Flotilla. Remove it.`)
+    if (OWN_PLACEHOLDERS.has(name))
+      throw new AppError('bad_request', `${optionOf(name, who)} is set by Flotilla. Remove it.`)
   }
   const values = valuesOf(profile, given)
   const line = fillInShellLine(profile, values, who)
@@ -116,7 +121,7 @@ function argumentsOf(argument: string | string[], values: PlaceholderValues, who
 function needed(text: string, values: PlaceholderValues, who: Who): string {
   const filled = fillIn(text, values)
   if (filled.missing === undefined) return filled.text
-  const isFromSource = ['model_path', 'source', 'source_name'].includes(filled.missing)
+  const isFromSource = SOURCE_PLACEHOLDERS.has(filled.missing)
   const fix = isFromSource ? 'Give the model a source that fits.' : `Give the model the option "${filled.missing}".`
   throw new AppError('bad_request', `The engine "${who.engine}" needs {{${filled.missing}}} for "${who.model}". ${fix}`)
 }

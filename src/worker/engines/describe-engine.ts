@@ -1,8 +1,9 @@
 import { isAbsolute } from 'node:path'
 import type { ReportedEngineMessage } from '../../api/bus/messages.ts'
-import { engineMemory, engineUses, type EngineProfile } from '../../api/engine-profile.ts'
+import { engineMemory, engineUses, optionNames, type EngineProfile } from '../../api/engine-profile.ts'
 import { programOf } from './find-program.ts'
 import type { InstalledEngine } from './installed.ts'
+import { OWN_PLACEHOLDERS, placeholdersIn, SOURCE_PLACEHOLDERS } from './placeholders.ts'
 import type { KnownEngine } from './profiles.ts'
 
 type OperationMessage = NonNullable<ReportedEngineMessage['operation']>
@@ -31,7 +32,27 @@ export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
     serves: known?.profile?.serves ?? [],
     memory: known?.profile?.memory ?? engineMemory.enum.on_load,
     uses: known?.profile?.uses ?? engineUses.parse({}),
+    ...wantsOf(known?.profile),
     operation: operation ? { ...operation, stopped: [...operation.stopped] } : null,
+  }
+}
+
+/** What a model must and may say for this engine. What is as usual is left out: it is part of every heartbeat. */
+function wantsOf(
+  profile: EngineProfile | undefined,
+): Pick<ReportedEngineMessage, 'option_names' | 'shell_option' | 'needs_source'> {
+  if (!profile) return {}
+  const { option_names: names, shell_option: line, command, env } = profile
+  // A group of arguments is left out where a placeholder has no value; a plain one cannot be.
+  const plain = command.filter((argument) => typeof argument === 'string')
+  const needsSource = plain.some((argument) => placeholdersIn(argument).some((name) => SOURCE_PLACEHOLDERS.has(name)))
+  const used = [...command.flat(), ...Object.values(env)].flatMap(placeholdersIn)
+  const all = names && [...new Set([...names, ...used.filter((name) => !OWN_PLACEHOLDERS.has(name))])]
+  return {
+    // More or longer ones than a report may have: then any is accepted, rather than the report refused.
+    ...(optionNames.safeParse(all).success ? { option_names: all } : {}),
+    ...(line === undefined ? {} : { shell_option: line }),
+    ...(needsSource ? { needs_source: true } : {}),
   }
 }
 

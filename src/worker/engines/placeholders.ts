@@ -1,6 +1,18 @@
 /** Values by the names of their placeholders; one that is not here has no value. */
 export type PlaceholderValues = ReadonlyMap<string, string>
 
+/** Those that only a model's source gives a value. */
+export const SOURCE_PLACEHOLDERS: ReadonlySet<string> = new Set(['model_path', 'source', 'source_name'])
+/** Placeholders whose values are Flotilla's to give: a model must not make an engine listen elsewhere. */
+export const OWN_PLACEHOLDERS: ReadonlySet<string> = new Set([
+  ...SOURCE_PLACEHOLDERS,
+  'host',
+  'port',
+  'model',
+  'program',
+  'context_total',
+])
+
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g
 
 /**

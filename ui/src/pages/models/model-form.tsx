@@ -36,9 +36,10 @@ export function ModelForm({ modelName, firstName }: { modelName: string | undefi
   const [first] = Object.entries(mistakes)
   const isConflict = state === 'changed' && !isNew && !save.isPending && !save.isSuccess
   const canSave = first === undefined && !save.isPending
-  const send = (updatedAt: number): void => {
-    save.mutate({ params: { name }, query: { if_updated_at: updatedAt }, body: bodyOfModel(draft) })
+  const send = (updatedAt: number, later?: 'true'): void => {
+    save.mutate({ params: { name }, query: { if_updated_at: updatedAt, later }, body: bodyOfModel(draft) })
   }
+  const cannotRun = Array.isArray(save.error?.details['mistakes'])
   const onSubmit = (event: FormEvent): void => {
     event.preventDefault()
     if (canSave && !isConflict) send(ifUpdatedAt)
@@ -88,6 +89,11 @@ export function ModelForm({ modelName, firstName }: { modelName: string | undefi
         <Button type="submit" tone="primary" busy={save.isPending} disabled={!canSave || isConflict}>
           {isNew ? 'Add the model' : 'Save the model'}
         </Button>
+        {cannotRun && (
+          <Button onClick={() => send(ifUpdatedAt, 'true')} disabled={!canSave || isConflict}>
+            Save it for later
+          </Button>
+        )}
         <ButtonLink to={isNew ? '/models' : linkTo.model(name)}>Cancel</ButtonLink>
         {twin && <ButtonLink to={linkTo.editModel(name)}>Edit {name}</ButtonLink>}
         <p className={style['cannot']} role="status">

@@ -28,7 +28,9 @@ export function useModelActions(model: LiveModel): ModelActions {
       (isKept ? ' Its rule starts it again.' : ''),
   })
   const remove = useChange('deleteModel', {
-    done: `${name} was removed.`,
+    done: ({ rule }) =>
+      `${name} was removed${rule === 'removed' ? ' with its rule' : ''}.` +
+      (rule === 'kept' ? ' Its rule stays, and waits for a model of that name.' : ''),
     onDone: () => {
       // Its own page has nothing left to show.
       if (path !== '/models') navigate('/models')
@@ -61,7 +63,7 @@ export function useModelActions(model: LiveModel): ModelActions {
         text: (
           <p>
             Nobody can ask for it any more{replicas > 0 && `, and ${countText(replicas, 'replica')} stop`}. Its files
-            stay on the nodes, and its rule, if it has one, waits for a model of that name.
+            stay on the nodes. The rule that was made together with it goes; one that was written by itself stays.
           </p>
         ),
         confirm: 'Remove the model',

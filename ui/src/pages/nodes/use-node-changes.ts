@@ -1,10 +1,12 @@
 import type { NodeView } from '../../../../src/api/admin/schemas.ts'
+import { call } from '../../api/call.ts'
 import { useChange } from '../../api/use-change.ts'
 import { countText } from '../../format/figures.ts'
 import { useConfirm } from '../../parts/confirm.tsx'
 
 interface NodeChanges {
-  drain: () => void
+  /** Asks first where models lose their last replica. */
+  drain: () => Promise<void>
   resume: () => void
   /** Asks first. */
   remove: () => Promise<void>
@@ -24,7 +26,14 @@ export function useNodeChanges(node: NodeView, onRemoved?: () => void): NodeChan
     ...(onRemoved ? { onDone: onRemoved } : {}),
   })
   return {
-    drain: () => drain.mutate({ params: { id } }),
+    drain: async () => {
+      // A drain does not fail for want of an answer to this.
+      const plan = await call('whatIf', { body: { drain: [name] } }).catch(() => undefined)
+      const isSure =
+        !plan?.left_without?.length ||
+        (await confirm({ title: `Drain ${name}?`, text: plan.warnings?.join(' '), confirm: `Drain ${name}` }))
+      if (isSure) drain.mutate({ params: { id } })
+    },
     resume: () => resume.mutate({ params: { id } }),
     remove: async () => {
       const question = {

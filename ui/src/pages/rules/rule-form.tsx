@@ -5,10 +5,12 @@ import { useDraft } from '../../edit/use-draft.ts'
 import { linkTo } from '../../links.ts'
 import { useModels, useRules } from '../../live/use-live.ts'
 import { Button } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
 import { EditConflict } from '../../parts/edit-conflict.tsx'
 import { Failure, Notice } from '../../parts/notice.tsx'
 import { NameCombobox } from '../../parts/name-combobox.tsx'
 import { Panel } from '../../parts/page.tsx'
+import { isMeant } from './is-meant.ts'
 import { blankDraft, bodyOf, draftOf, draftWords, mistakeOf } from './rule-draft.ts'
 import { RuleFields } from './rule-fields.tsx'
 import style from './rule-form.module.css'
@@ -32,12 +34,15 @@ export function RuleForm({ modelName, onClose }: { modelName: string; onClose: (
   const other = isNew ? rules.find(({ model_name: name }) => name === typed) : undefined
   const mistake = mistakeOf(draft)
   const canSave = mistake === undefined && !save.isPending
-  const send = (updatedAt: number): void => {
-    save.mutate({ query: { if_updated_at: updatedAt }, body: bodyOf(draft) })
+  const confirm = useConfirm()
+  const send = async (updatedAt: number): Promise<void> => {
+    const body = bodyOf(draft)
+    if (models.some(({ name }) => name === typed) && !(await isMeant(body, confirm))) return
+    save.mutate({ query: { if_updated_at: updatedAt }, body })
   }
   const onSubmit = (event: FormEvent): void => {
     event.preventDefault()
-    if (canSave && !other && state !== 'changed') send(ifUpdatedAt)
+    if (canSave && !other && state !== 'changed') void send(ifUpdatedAt)
   }
   const isConflict = state === 'changed' && !isNew && !save.isPending && !save.isSuccess
   const cannot = other ? `There is a rule for ${typed} already.` : mistake?.text
@@ -76,7 +81,7 @@ export function RuleForm({ modelName, onClose }: { modelName: string; onClose: (
             theirs={draftWords(draftOf(stored))}
             mine={draftWords(draft)}
             onUseTheirs={editing.takeTheirs}
-            onSaveMine={() => send(stored.updated_at)}
+            onSaveMine={() => void send(stored.updated_at)}
             canSave={canSave}
           />
         )}
