@@ -162,8 +162,8 @@ describe('flotilla up', () => {
   test('a model whose engine cannot start says why, and one whose engine is nowhere is not even tried', async () => {
     const up = await startUp()
     const keep = (name: string) => up.admin('POST', '/api/nodes/scheduling', { model_name: name, min_replicas: 1 })
-    await up.admin('POST', '/api/models', { name: 'broken', engine: 'sim', options: { nonsense: 1 } })
-    await up.admin('POST', '/api/models', { name: 'nowhere', engine: 'warp' })
+    await up.admin('POST', '/api/models?later=true', { name: 'broken', engine: 'sim', options: { nonsense: 1 } })
+    await up.admin('POST', '/api/models?later=true', { name: 'nowhere', engine: 'warp' })
     await keep('broken')
     await keep('nowhere')
     const replicas = async () => (await up.admin('GET', '/api/replicas')).body as ReplicaView[]

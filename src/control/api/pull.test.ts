@@ -6,7 +6,11 @@ import { aStage } from '../../testing/admin-stage.ts'
 async function aPullStage(source: string | null = 'https://mirror/m.gguf') {
   const stage = await aStage()
   const { scene, thor } = stage
-  await scene.admin('PUT', '/api/models/m', { engine: 'llama', source, options: { mmproj: 'frontend:p.gguf' } })
+  await scene.admin('PUT', '/api/models/m?later=true', {
+    engine: 'llama',
+    source,
+    options: { mmproj: 'frontend:p.gguf' },
+  })
   const pull = (body: object = {}, node = thor) =>
     scene.admin<{ id: string; error: { message: string } }>('POST', `/api/nodes/${node.nodeId}/models/pull`, {
       model_name: 'm',
