@@ -12,6 +12,7 @@ import { applyDeclaredRules } from './control/declared-rules.ts'
 import { startEventFeed } from './control/event-feed.ts'
 import { hearGateways } from './control/heard.ts'
 import { startLiveFeed } from './control/live/live-feed.ts'
+import { ReachWatch } from './control/reach-watch.ts'
 import { readDeclaredRules } from './control/read-declared-rules.ts'
 import { startServedFolder } from './control/served-folder/served-folder.ts'
 import { startControl } from './control/start-control.ts'
@@ -32,6 +33,7 @@ import type { DataFolder } from './platform/data-folder.ts'
 import type { Check } from './platform/health.ts'
 import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
+import { whyUnreachable } from './platform/reach-port.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Shortcut } from './platform/wire/shortcut.ts'
 import type { Logger } from './platform/log.ts'
@@ -45,6 +47,7 @@ import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { measuredDatabase } from './store/measured-database.ts'
 import { listNodes } from './store/nodes.ts'
+import { openFileAt } from './store/open-file.ts'
 import { watchProcess } from './watch-process.ts'
 
 /** Missed heartbeats until a node counts as unreachable. */
@@ -115,9 +118,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('http', () => server.dispose(0))
 
-  const opened = await openDatabase(
-    config.database_url ? { url: config.database_url } : { file: folder.file('flotilla.db') },
-  )
+  const databaseFile = config.database_url ? undefined : folder.file('flotilla.db')
+  const opened = await openDatabase(databaseFile ? { file: databaseFile } : { url: config.database_url! })
+  const openFile = databaseFile && openFileAt(databaseFile)
   const db = measuredDatabase(opened, metrics)
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
@@ -145,8 +148,10 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   await ensureDefaultToken(db, secrets.joinToken)
   await options.prepare?.(db)
   const conditions = new Conditions(log)
-  life.own('process watch', watchProcess(conditions, clock))
-  const heard = hearGateways(controlBus, clock)
+  life.own('process watch', watchProcess({ conditions, clock, db, file: openFile || undefined }))
+  const reach = new ReachWatch({ conditions, clock, whyUnreachable })
+  const heard = hearGateways(controlBus, clock, reach)
+  life.own('reach watch', () => reach.dispose())
   const live = startLiveFeed({ db, clock, log, placement: config.placement, heard, conditions })
   controlBus.subscribe('wake', () => live.wake())
   const events = startEventFeed({ db, clock, log, onWake: () => live.wake() })
@@ -157,8 +162,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const { owner } = secrets
   const adminKey = (): string => secrets.adminKey
   const liveness = livenessOf(config)
-  const reach = openReach(config.allow_sources)
-  const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach }
+  const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach: openReach(config.allow_sources) }
   const control = startControl({
     db,
     bus: controlBus,
@@ -234,7 +238,11 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       ...messageBus.certificate,
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
-    onNodeRemoved: (nodeId, publicKey) => messageBus.expel({ publicKey, nodeId }),
+    onNodeSeen: (node, how) => reach.seen(node, how),
+    onNodeRemoved(nodeId, publicKey) {
+      reach.removed(nodeId)
+      return messageBus.expel({ publicKey, nodeId })
+    },
     replaceAdminKey(key) {
       writeWhole(folder.file('admin.key'), `${key}\n`)
       secrets.adminKey = key

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { stuckLog } from './watch-process.ts'
+import { storeClock, stuckLog } from './watch-process.ts'
 
 test('a log that stands still is a warning with the reason and the number of lines that are lost', () => {
   expect(stuckLog({ code: 'EAGAIN', sinceMs: 0, lost: 312 })).toMatchObject({
@@ -10,4 +10,14 @@ test('a log that stands still is a warning with the reason and the number of lin
   expect(stuckLog({ code: 'ENOSPC', sinceMs: 0, lost: 0 })?.text).toContain('is full')
   expect(stuckLog({ code: 'EIO', sinceMs: 0, lost: 0 })?.text).toContain('EIO')
   expect(stuckLog(undefined)).toBeUndefined()
+})
+
+test('a clock that is more than 5 s off that of PostgreSQL is a warning with the seconds', () => {
+  expect(storeClock(-90_000)).toMatchObject({
+    kind: 'store',
+    severity: 'warning',
+    text: 'The clock of this frontend is 90 s behind that of PostgreSQL.',
+  })
+  expect(storeClock(6000)?.text).toContain('6 s ahead of')
+  expect(storeClock(5000)).toBeUndefined()
 })

@@ -1,3 +1,5 @@
+import { fileProblem, type OpenFile } from './store/open-file.ts'
+import type { Database } from './store/database.ts'
 import type { Condition, Conditions } from './control/conditions.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Dispose } from './platform/lifetime.ts'
@@ -6,14 +8,45 @@ import { startLoop } from './platform/loop.ts'
 import { stderrOutput } from './platform/outputs.ts'
 
 const PERIOD_MS = 2000
+/** The database file and the clock of its server are looked at every 30 s. */
+const TURNS_BETWEEN = 15
+const CLOCK_LIMIT_MS = 5000
 
-/** What is wrong with this process itself, looked at every 2 s. */
-export function watchProcess(conditions: Conditions, clock: Clock): Dispose {
+export interface Watched {
+  conditions: Conditions
+  clock: Clock
+  db: Database
+  /** The database file as it was opened, where the store is one. */
+  file: OpenFile | undefined
+}
+
+/** What is wrong with this process itself and with what it stands on. */
+export function watchProcess({ conditions, clock, db, file }: Watched): Dispose {
+  let turns = 0
   const turn = async (): Promise<void> => {
     conditions.look('log', stuckLog(stderrOutput().trouble()))
+    if (turns++ % TURNS_BETWEEN > 0) return
+    if (file) conditions.look('database file', fileProblem(file))
+    else conditions.look('clock of the store', storeClock(await aheadOfStore(db, clock)))
   }
+  // A store that cannot be asked is told of by control's turns.
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError: () => {} })
   return () => loop.dispose()
+}
+
+/** How far our clock is ahead of the store's. */
+async function aheadOfStore(db: Database, clock: Clock): Promise<number> {
+  const beforeMs = clock.nowMs()
+  const [row] = await db.query<{ now: number }>('select now_ms() as now')
+  return (beforeMs + clock.nowMs()) / 2 - row!.now
+}
+
+export function storeClock(aheadMs: number): Condition | undefined {
+  if (Math.abs(aheadMs) <= CLOCK_LIMIT_MS) return undefined
+  const seconds = Math.round(Math.abs(aheadMs) / 1000)
+  const text = `The clock of this frontend is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL.`
+  const advice = 'Set both clocks: timedatectl set-ntp true. What times mean in lists and logs is off by as much.'
+  return { kind: 'store', severity: 'warning', text, advice }
 }
 
 /** Why the log is not written, for as long as that lasts. */

@@ -24,7 +24,8 @@ export class Conditions {
 
   /** The condition `name` holds, as described. The log has one line when it begins. */
   begin(name: string, condition: Condition): void {
-    if (!this.#standing.has(name)) this.#log.error({ condition: name, advice: condition.advice }, condition.text)
+    const level = condition.severity === 'error' ? 'error' : 'warn'
+    if (!this.#standing.has(name)) this.#log[level]({ condition: name, advice: condition.advice }, condition.text)
     this.#standing.set(name, condition)
   }
 

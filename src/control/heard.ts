@@ -1,3 +1,4 @@
+import type { GatewayLoadMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/clock.ts'
 import { GatewayLoads } from './gateway-loads.ts'
@@ -5,10 +6,17 @@ import type { Heard } from './live/picture.ts'
 import { Traffic } from './traffic.ts'
 
 /** What gateways tell of their requests, for people. Every frontend hears all of it, whoever leads. */
-export function hearGateways(bus: Pick<Bus, 'subscribe'>, clock: Clock): Heard {
+export function hearGateways(
+  bus: Pick<Bus, 'subscribe'>,
+  clock: Clock,
+  reach?: { hear(message: GatewayLoadMessage): void },
+): Heard {
   const loads = new GatewayLoads(clock)
   const traffic = new Traffic(clock)
-  bus.subscribe('gatewayLoad', (message) => loads.hear(message))
+  bus.subscribe('gatewayLoad', (message) => {
+    loads.hear(message)
+    reach?.hear(message)
+  })
   bus.subscribe('gatewayTraffic', (message) => traffic.hear(message))
   return {
     inFlightOf: (replica) => loads.inFlightOf(replica),

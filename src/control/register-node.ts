@@ -24,7 +24,7 @@ import { checkDeclaration, checkProof } from './registration.ts'
 export type RegisterDeps = ChangeDeps &
   CredentialDeps &
   Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'> &
-  Partial<Pick<AdminDeps, 'onNodeRemoved'>> & {
+  Partial<Pick<AdminDeps, 'onNodeRemoved' | 'onNodeSeen'>> & {
     /** Ours, unless somebody has proved it in a way of his own. */
     checkProof?: typeof checkProof
   }
@@ -44,6 +44,7 @@ export async function registerNode(
 ): Promise<Registered> {
   const prove = deps.checkProof ?? checkProof
   prove(registration, signature, deps.clock.nowMs())
+  const aheadMs = registration.signed_at - deps.clock.nowMs()
   // Signed by the key that goes, it names the key that comes: nobody else can put a key in its place.
   if (replaces) checkProof(registration, replaces.signature, deps.clock.nowMs(), replaces.public_key)
   let replacedKey: string | undefined
@@ -70,6 +71,9 @@ export async function registerNode(
     return (await findNode(tx, facts.id))!
   })
   if (replacedKey !== undefined) await deps.onNodeRemoved?.(node.id, replacedKey)
+  // An agent has no data port that others reach.
+  const seen = { id: node.id, name: node.name, address: node.node_type === 'agent' ? '' : node.address, aheadMs }
+  deps.onNodeSeen?.(seen, 'registered')
   return registeredAs(deps, node, request)
 }
 

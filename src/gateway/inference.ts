@@ -27,6 +27,7 @@ import type { ServeDeps } from './serve.ts'
 import { serveWhenReady, type ReadyDeps } from './serve-when-ready.ts'
 import { inferenceShortcut } from './shortcut.ts'
 import { Silence, type SilenceDeps } from './silence.ts'
+import { UnreachableNodes } from './unreachable-nodes.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -78,6 +79,9 @@ export interface InferenceApi {
   onEnded(listener: (decision: Decision) => void): void
   /** Calls for every replica that is left out for a while. */
   onEjected(listener: (route: LiveRoute) => void): void
+  /** Nodes that cannot be connected to, and calls when they change. */
+  readonly unreachable: Pick<UnreachableNodes, 'list'>
+  onUnreachable(listener: () => void): void
   /** For those who want to speak WebSocket: they wait in the same room and learn from the same failures. */
   upgrades(allow: UpgradeDeps['allow']): UpgradeHandler
   dispose(): void
@@ -98,6 +102,13 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const readyDeps: ReadyDeps = { table, coldLoads, waitingRoom, clock }
   const decisions = new Decisions(deps.gatewayId ?? 'gateway')
   let onEjected: (route: LiveRoute) => void = () => {}
+  let onUnreachable = (): void => {}
+  const unreachable = new UnreachableNodes({
+    table,
+    clock,
+    askNode: network.askNode,
+    onChange: () => onUnreachable(),
+  })
   const liveness = new Liveness({
     table,
     clock,
@@ -105,6 +116,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
     probe: network.probe,
     ttlMs: deps.probeTtlMs,
     onEjected: (route) => onEjected(route),
+    onUnreachable: (route) => unreachable.failed(route),
   })
   const pool = new ConnectionPool()
   let onEnded: (decision: Decision) => void = () => {}
@@ -163,10 +175,13 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
         : inferenceShortcut({ ...inferDeps, guard, onEnded: (decision) => onEnded(decision) }),
     onEnded: (listener: (decision: Decision) => void) => void (onEnded = listener),
     onEjected: (listener: (route: LiveRoute) => void) => void (onEjected = listener),
+    unreachable,
+    onUnreachable: (listener: () => void) => void (onUnreachable = listener),
     upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),
     dispose() {
       coldLoads.dispose()
       silence.dispose()
+      unreachable.dispose()
       pool.destroy()
     },
   })

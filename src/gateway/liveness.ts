@@ -14,6 +14,8 @@ export interface LivenessDeps {
   ttlMs?: number | undefined
   /** Told of each replica that is left out for a while. */
   onEjected?: ((route: LiveRoute) => void) | undefined
+  /** Told of each replica that could not be connected to. */
+  onUnreachable?: ((route: LiveRoute) => void) | undefined
 }
 
 interface Known {
@@ -87,6 +89,11 @@ export class Liveness {
 
   /** No connection to it. */
   failed(route: LiveRoute, why: string): void {
+    this.#failed(route, why)
+    this.#deps.onUnreachable?.(route)
+  }
+
+  #failed(route: LiveRoute, why: string): void {
     this.doubt(route)
     this.#outliers.failed(route, why)
   }
@@ -97,7 +104,7 @@ export class Liveness {
     if (status === 404 || status === 409) {
       this.doubt(route)
       this.#outliers.misdirected(route, why)
-    } else this.failed(route, why)
+    } else this.#failed(route, why)
   }
 
   #askAgain(route: LiveRoute): void {
@@ -123,6 +130,7 @@ export class Liveness {
     if (verdict.state === 'silent' && this.#isBusy(known)) return { state: 'alive' }
     if (verdict.state === 'alive') this.answered(route, known)
     else if (verdict.state === 'dead' && verdict.status !== undefined) this.refused(route, verdict.status)
+    else if (verdict.state === 'silent') this.#failed(route, verdict.why)
     else this.failed(route, verdict.why)
     return verdict
   }

@@ -13,6 +13,8 @@ export interface LoadSharingDeps {
   }
   /** Requests that wait for a turn, by model; all that are not 0. */
   waiting?: () => Record<string, number>
+  /** Nodes that this gateway cannot connect to. */
+  unreachable?: () => NonNullable<GatewayLoadMessage['unreachable']>
 }
 
 /**
@@ -32,7 +34,7 @@ const MOST_GATHER_MS = 100
 const MOST_REPLICAS = 15_000
 const MOST_GATEWAYS = 1000
 
-type Load = Pick<GatewayLoadMessage, 'counts' | 'waiting'>
+type Load = Pick<GatewayLoadMessage, 'counts' | 'waiting' | 'unreachable'>
 const NOTHING: Load = { counts: {} }
 
 /**
@@ -93,8 +95,12 @@ export class LoadSharing {
 
   #ownLoad(): Load {
     const waiting = this.#deps.waiting?.() ?? {}
-    const counts = this.#ownCounts()
-    return Object.keys(waiting).length === 0 ? { counts } : { counts, waiting }
+    const unreachable = this.#deps.unreachable?.() ?? []
+    return {
+      counts: this.#ownCounts(),
+      ...(Object.keys(waiting).length > 0 && { waiting }),
+      ...(unreachable.length > 0 && { unreachable }),
+    }
   }
 
   #ownCounts(): Record<string, number> {

@@ -113,8 +113,10 @@ export function startGateway(options: GatewayOptions): Gateway {
     runId,
     table,
     waiting: () => waitingRoom.waiting(),
+    unreachable: () => handler.unreachable.list(),
   })
   table.onCount = () => load.changed()
+  handler.onUnreachable(() => load.changed())
   let isWanted = true
   let heardMs: number | undefined
   /** When the table was saved that we serve from; undefined once control has spoken. */

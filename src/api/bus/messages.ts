@@ -253,6 +253,11 @@ export const gatewayLoad = z.object({
   counts: longRecord(z.int().positive(), MOST_LISTED),
   /** Requests that wait for a turn, by model; all that are not 0. */
   waiting: longRecord(z.int().positive(), MOST_LISTED).optional(),
+  /** Nodes that control hears and this gateway cannot connect to. Gateways of the release before never say. */
+  unreachable: z
+    .array(z.object({ node_id: label, node_name: label, address: label, why: label }))
+    .max(100)
+    .optional(),
 })
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
 

@@ -1,3 +1,4 @@
+import type { Problem } from '../../api/admin/cluster-schemas.ts'
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { hostAndPort, isLoopback } from '../../platform/address.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -9,7 +10,7 @@ import { counted, span } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { lookAtCertificate } from './certificate.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
-import { whyUnreachable } from './reach-port.ts'
+import { whyUnreachable } from '../../platform/reach-port.ts'
 
 const READY_WITHIN_MS = 10_000
 /** Heartbeats and tokens are judged by the clock of the store, so that only large differences matter to people. */
@@ -38,17 +39,30 @@ export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
     findings.push(ok('admin key', `accepted (${cluster.keyFrom})`), ...(await lookAtNodes(nodes, api.nowMs())))
     const { problems, local_inference: localInference } = await api.call('showCluster')
     findings.push(...lookAtLocalInference(localInference))
-    if (problems.length === 0) findings.push(ok('cluster', 'nothing is wrong with nodes, rules and models'))
-    else {
-      const text = `${counted(problems.length, 'problem')}, the first: ${plain(problems[0]!.text)}`
-      findings.push(note('cluster', text, 'flotilla status shows all of them.'))
-    }
+    findings.push(...lookAtProblems(problems))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const fix = 'Give the admin key of that cluster with --key or FLOTILLA_KEY.'
     findings.push(broken('admin key', error.message, fix))
   }
   return findings
+}
+
+/** What breaks all the rest, one by one; of rules and replicas the first. */
+const GRAVE: ReadonlySet<Problem['kind']> = new Set(['cluster', 'store', 'gateway', 'process'])
+
+export function lookAtProblems(problems: readonly Problem[]): Finding[] {
+  const grave = problems.filter(({ kind }) => GRAVE.has(kind))
+  const findings = grave.map(({ kind, severity, text, advice }) => {
+    const fix = plain(advice ?? 'The log of the frontend says more.')
+    return severity === 'error' ? broken(kind, plain(text), fix) : note(kind, plain(text), fix)
+  })
+  const [first, ...more] = problems.filter(({ kind }) => !GRAVE.has(kind))
+  if (first) {
+    const text = `${counted(more.length + 1, 'problem')}, the first: ${plain(first.text)}`
+    return [...findings, note('cluster', text, 'flotilla status shows all of them.')]
+  }
+  return findings.length > 0 ? findings : [ok('cluster', 'nothing is wrong with nodes, rules and models')]
 }
 
 /** A frontend of the release before does not say. */

@@ -1,3 +1,4 @@
+import { lookAtProblems } from './cluster-checks.ts'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -117,4 +118,18 @@ test('GPUs need their tool, and one that fails is told', async () => {
 test('where there is no TLS that is said, and a port without a certificate is not taken for one', async () => {
   expect(await lookAtCertificate({ url: 'http://127.0.0.1:1' })).toMatchObject([{ state: 'ok' }])
   expect(await lookAtCertificate({ url: 'https://127.0.0.1:1' })).toMatchObject([{ state: 'broken' }])
+})
+
+test('a store that cannot be written is broken, by itself; problems of rules are one note', () => {
+  const about = { node_id: null, node_name: null, key: null, model_name: null }
+  const findings = lookAtProblems([
+    { ...about, kind: 'store', severity: 'error', text: 'the disk is full', advice: 'Make room.' },
+    { ...about, kind: 'process', severity: 'warning', text: 'the log stands still', advice: null },
+    { ...about, kind: 'rule', severity: 'warning', text: 'one replica is missing', advice: null },
+  ])
+  expect(findings.map(({ state, what, text }) => `${state} ${what}: ${text}`)).toEqual([
+    'broken store: the disk is full',
+    'note process: the log stands still',
+    'note cluster: 1 problem, the first: one replica is missing',
+  ])
 })

@@ -29,7 +29,7 @@ export interface Caller {
   answerHeaders: Record<string, string>
 }
 
-type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log' | 'clusterId'>
+type AuthorizeDeps = Pick<AdminDeps, 'db' | 'adminKey' | 'clock' | 'log' | 'clusterId' | 'onNodeSeen'>
 
 /** When an API key was last used is kept to this, or every call would write. */
 const TOUCH_PERIOD_MS = 60_000
@@ -113,7 +113,7 @@ function checkScope(scopes: readonly KeyScope[], auth: 'admin' | 'read'): void {
 async function checkSigner(
   request: IncomingMessage,
   id: string,
-  { db, clock, clusterId }: AuthorizeDeps,
+  { db, clock, clusterId, onNodeSeen }: AuthorizeDeps,
 ): Promise<void> {
   const match = /^Node\s+(\d{1,15})\.([\w-]{1,200})\s*$/i.exec(request.headers.authorization ?? '')
   if (!match) {
@@ -136,4 +136,5 @@ async function checkSigner(
       "The call was signed more than 5 minutes away from this frontend's time. Set both clocks.",
     )
   }
+  onNodeSeen?.({ id, name: node.name, address: node.address, aheadMs: signedAtMs - clock.nowMs() }, 'signed')
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Database } from '../../store/database.ts'
 import type { Conditions } from '../conditions.ts'
+import type { SeenNode } from '../reach-watch.ts'
 import type { EventFeed } from '../event-feed.ts'
 import type { LiveFeed } from '../live/live-feed.ts'
 
@@ -64,6 +65,8 @@ export interface AdminDeps {
     gateway: { gatewayId: string; publicKey: string },
     request: IncomingMessage,
   ) => BusCredentials | Promise<BusCredentials>
+  /** Told of each call that a node has signed: how its data port is reached, and how far its clock is off. */
+  onNodeSeen?: (node: SeenNode, how: 'registered' | 'signed') => void
   /** Takes a node off the bus. It has been told to stop, if it listened. */
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Address } from '../../platform/address.ts'
+import type { Address } from './address.ts'
 
 const WITHIN_MS = 3000
 
