@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { KeyCreated, KeyInput } from './api/admin/schemas.ts'
 import { adminApi } from './control/admin-api.ts'
-import { adminKeyMessage } from './control/admin-key.ts'
+import { adminKeyMessages } from './control/admin-key.ts'
 import type { Dashboard } from './dashboard-files.ts'
 import { frontDoor, type Rooms } from './front-door.ts'
 import { LiveTable } from './gateway/routing-table.ts'
@@ -51,7 +51,7 @@ async function aCluster() {
     lines,
     /** What the leader tells the gateways after a change. */
     tell: async () => {
-      const keys = [adminKeyMessage(ADMIN_KEY), ...(await listRoutedKeys(db))]
+      const keys = [...adminKeyMessages(ADMIN_KEY), ...(await listRoutedKeys(db))]
       table.replace({ feed: 'f', version: (version += 1), models: [], routes: [], keys })
     },
     create: async (body: Partial<KeyInput> = {}) => {

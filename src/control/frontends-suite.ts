@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { RoutingDeltaMessage } from '../api/bus/messages.ts'
 import { systemClock } from '../platform/clock.ts'
 import { silentLogger } from '../platform/log.ts'
+import { hashSecret } from '../platform/secrets.ts'
 import { openDatabase, type Database } from '../store/database.ts'
+import { listAdminKeyHashes, pruneFrontends, recordFrontend } from '../store/frontends.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { aHeartbeat } from '../testing/builders.ts'
 import { ControlBus } from '../testing/control-bus.ts'
@@ -42,8 +45,8 @@ export function describeFrontends(storeName: string, openStore: OpenStore): void
         owner,
         address: `${owner}.example:8080`,
         adminKey: () => it.key,
-        clusterId: 'test-cluster',
         clusterSecret: 'secret',
+        clusterId: 'cluster',
         liveness: { unreachableAfterMs: 15_000, offlineAfterMs: 60_000 },
         events: { wake() {} },
         conditions,
@@ -60,6 +63,58 @@ export function describeFrontends(storeName: string, openStore: OpenStore): void
       ends.push(end)
       return Object.assign(it, { end })
     }
+    /** The keys that gateways know after the last word of the leader. */
+    const toldHashes = (): string[] => {
+      const deltas = bus.said.filter(({ name }) => name === 'routingDelta').map(({ message }) => message)
+      return (deltas as RoutingDeltaMessage[]).findLast(({ keys }) => keys)?.keys?.map((key) => key.key_hash) ?? []
+    }
+    const hashesOf = (...frontends: { key: string }[]): string[] =>
+      frontends.map(({ key }) => hashSecret(key)).toSorted()
+    const knowsExactly = (...frontends: { key: string }[]): boolean =>
+      toldHashes().toSorted().join() === hashesOf(...frontends).join()
+
+    describe('admin keys', () => {
+      test('gateways know those of all frontends, whoever leads, before and after a failover', async () => {
+        const f1 = aFrontend('f1')
+        await until(() => f1.control.isLeading())
+        const f2 = aFrontend('f2')
+        await until(() => knowsExactly(f1, f2))
+        await f1.end()
+        bus.said.length = 0
+        await until(() => f2.control.isLeading() && toldHashes().length > 0)
+        expect(knowsExactly(f1, f2)).toBe(true)
+      })
+
+      test('a rotated key of a frontend that does not lead replaces the old one at once', async () => {
+        const f1 = aFrontend('f1')
+        await until(() => f1.control.isLeading())
+        const f2 = aFrontend('f2')
+        await until(() => knowsExactly(f1, f2))
+        f2.key = 'fla_another'
+        f2.control.wake()
+        await until(() => toldHashes().includes(hashSecret('fla_another')))
+        expect(knowsExactly(f1, { key: 'fla_another' })).toBe(true)
+      })
+
+      test('that of a frontend that has been away for a week is forgotten, and so many are kept at most', async () => {
+        const { db } = scene()
+        await db.transaction(async (tx) => {
+          for (let i = 0; i < 40; i += 1) {
+            await recordFrontend(tx, `f${i}`, `hash${i}`)
+            await tx.query('update frontends set seen_at = seen_at - $2 where owner = $1', [`f${i}`, i * 1000])
+          }
+          await tx.query(`update frontends set seen_at = seen_at - $1 where owner in ('f3', 'f4')`, [8 * 86_400_000])
+        })
+        const before = await listAdminKeyHashes(db)
+        expect(before).toHaveLength(32)
+        expect(before).not.toContain('hash3')
+        expect(before).not.toContain('hash39')
+        await db.transaction(pruneFrontends)
+        expect(await listAdminKeyHashes(db)).toEqual(before)
+        expect(await db.query('select count(*) as n from frontends')).toEqual([{ n: 32 }])
+      })
+    })
+
     describe('two leaders on one bus', () => {
       /** One leader on the store, and a later one on a store of its own, each with a rule that asks for a replica. */
       async function twoStores() {

@@ -11,11 +11,12 @@ import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { Metrics } from '../platform/metrics.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
+import { pruneFrontends } from '../store/frontends.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
 import type { LivenessLimits } from '../store/nodes.ts'
 import { pruneModelRows } from '../store/prune-models.ts'
-import { adminKeyMessage } from './admin-key.ts'
+import { adminKeyMessages, RecordedAdminKey } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
 import { controlMetrics } from './control-metrics.ts'
@@ -62,7 +63,7 @@ export interface ControlDeps {
   owner: string
   clusterSecret: string
   clusterId: string
-  /** Of this frontend; gateways on their own take it as well, while it leads. */
+  /** Of this frontend; all gateways take it, whichever frontend leads. */
   adminKey: () => string
   liveness: LivenessLimits
   /** To be woken when a turn or a heartbeat has appended an event. */
@@ -151,6 +152,7 @@ export function startControl({
   const store = new StoreWatch(conditions, clock)
   const own = new OwnWrites()
   const commands = new Commands({ db, bus, log, own, onChange })
+  const ownKey = new RecordedAdminKey({ db, clock, owner, adminKey })
   const others = new OtherLeaders(leaseTtlMs)
   const unknown = new UnknownNodes({ db, bus, clock, log, clusterId })
   const unmetRules = new UnmetRules(clock, events)
@@ -195,6 +197,8 @@ export function startControl({
   }
 
   const turn = async (): Promise<void> => {
+    // A follower does it as well, and another leads: it is to look.
+    if ((await ownKey.record()) && !leading) bus.publish('wake', {})
     leading = await lead()
     if (!leading) {
       // Who follows has nothing more to do than to find that another leads.
@@ -232,7 +236,7 @@ export function startControl({
       loadsOf: ({ replicas }) => loads.sample(replicas, clock.nowMs()),
       ...(decide && { decide }),
     })
-    const { world, keys, plan, silent, freeze, told } = outcome
+    const { world, keys, adminKeyHashes, plan, silent, freeze, told } = outcome
     now.hearing = bus.isConnected() ? outcome.hearing : undefined
     now.after = outcome
     now.kept = outcome.kept
@@ -246,7 +250,7 @@ export function startControl({
     if (told) feed.wake()
     unmetRules.tell(plan)
     commands.send(world, lease)
-    bus.publish('routingDelta', now.feed.update(world, [adminKeyMessage(adminKey()), ...keys]))
+    bus.publish('routingDelta', now.feed.update(world, [...adminKeyMessages(adminKey(), adminKeyHashes), ...keys]))
     wakeForRetry(world)
     facts.look(world)
     await prune(lease)
@@ -277,6 +281,7 @@ export function startControl({
       await checkLease(tx, lease)
       await pruneEvents(tx, EVENTS_KEPT)
       await pruneModelRows(tx)
+      await pruneFrontends(tx)
     })
   }
 

@@ -10,6 +10,7 @@ import { AppError } from '../platform/errors.ts'
 import { listRoutedKeys } from '../store/api-keys.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, newestEventId, newestEventOf, type NewEvent } from '../store/events.ts'
+import { listAdminKeyHashes } from '../store/frontends.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
 import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
 import { deleteExpiredDemands } from '../store/demands.ts'
@@ -26,6 +27,8 @@ export interface TurnOutcome {
   world: StoredWorld
   /** The API keys that work, of the same moment. */
   keys: RoutedKeyMessage[]
+  /** Of all frontends. */
+  adminKeyHashes: string[]
   plan: Plan
   silent: { id: string; name: string; liveness: 'unreachable' | 'offline' }[]
   /** A mass disappearance began or ended in this turn. */
@@ -106,7 +109,9 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
     const isSame = written.nodeIds.size + written.modelNames.size === 0
     const after = isSame ? now.world : await refreshWorld(tx, now.world, written)
     const kept = { ...now, world: after, eventId: await newestEventId(tx) }
-    return { world: after, keys: await listRoutedKeys(tx), plan, silent, freeze, told, hearing, kept }
+    const keys = await listRoutedKeys(tx)
+    const adminKeyHashes = await listAdminKeyHashes(tx)
+    return { world: after, keys, adminKeyHashes, plan, silent, freeze, told, hearing, kept }
   })
 }
 

@@ -48,6 +48,7 @@ export function fillStore(db: Database): Promise<void> {
        with recursive n (i) as (select 1 union all select i + 1 from n where i < 1201)
        select i, 1794787200000, 'admin', 'test.made', 'row ' || i from n`,
     )
+    await tx.query(`insert into frontends values ('f', 'hash', 1)`)
     await tx.query(`insert into sessions values ('s', 'h', 'admin', null, 1, 1)`)
     await tx.query(`insert into demands values ('thor', 1, 2)`)
   })

@@ -6,7 +6,7 @@ import { listEvents } from '../../store/events.ts'
 import { ADMIN_KEY } from '../../testing/control-scene.ts'
 import { aLoggedScene } from '../../testing/logged-scene.ts'
 import { until } from '../../testing/until.ts'
-import { adminKeyMessage } from '../admin-key.ts'
+import { adminKeyMessages } from '../admin-key.ts'
 
 interface Failed {
   error: { message: string; code: string }
@@ -188,13 +188,15 @@ describe('an API key with the scope admin', () => {
 })
 
 test('a gateway takes the admin key for a key that may do everything', () => {
-  expect(adminKeyMessage('fla_x')).toEqual({
-    id: 'admin',
-    key_hash: hashSecret('fla_x'),
-    scopes: ['admin'],
-    models: null,
-    expires_at: null,
-  })
+  expect(adminKeyMessages('fla_x', [hashSecret('fla_x')])).toEqual([
+    {
+      id: 'admin',
+      key_hash: hashSecret('fla_x'),
+      scopes: ['admin'],
+      models: null,
+      expires_at: null,
+    },
+  ])
 })
 
 test('the text of a key is in the answer that made it and nowhere else: no list, no event, no log, no store', async () => {

@@ -16,10 +16,10 @@ export const FORMAT = 1
 export const MAX_LINE_BYTES = 16 * 2 ** 20
 
 /**
- * What is not worth keeping: who leads, who is signed in, and who waits for a model. All of it is about processes and people
+ * What is not worth keeping: which frontends there are, who leads, who is signed in, and who waits for a model. All of it is about processes and people
  * of this minute, and is made again by them.
  */
-export const leftOut: ReadonlySet<string> = new Set(['leases', 'sessions', 'sign_in_codes', 'demands'])
+export const leftOut: ReadonlySet<string> = new Set(['leases', 'frontends', 'sessions', 'sign_in_codes', 'demands'])
 
 const count = z.number().int().min(0)
 
