@@ -1,7 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Config } from './config/options.ts'
 import { openDataFolder } from './platform/data-folder.ts'
-import { AppError, messageOf } from './platform/errors.ts'
+import { AppError } from './platform/errors.ts'
+import { fileProblem } from './platform/file-problem.ts'
 import type { Lifetime } from './platform/lifetime.ts'
 import { readTrust } from './platform/tls/trust.ts'
 import { openTracing } from './open-tracing.ts'
@@ -62,7 +63,7 @@ function readToken({ token, token_file: file }: Config): string {
     const text = readFileSync(file, 'utf8').trim()
     if (text !== '') return text
   } catch (error) {
-    throw new AppError('usage', `Cannot read the join token: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read the join token: ${fileProblem(error)}.`, { cause: error })
   }
   throw new AppError('usage', `${file} is empty; it should hold a join token.`)
 }

@@ -10,7 +10,8 @@ import { busUrlFor, type Peer } from './bus-reach.ts'
 import type { Config } from './config/options.ts'
 import { clusterCa, issuePair } from './control/cluster-ca.ts'
 import { formatAddress, hostAndPort, isLoopback, reachableAddress, type Address } from './platform/address.ts'
-import { AppError, messageOf } from './platform/errors.ts'
+import { AppError } from './platform/errors.ts'
+import { fileProblem } from './platform/file-problem.ts'
 import { listenError } from './platform/listen.ts'
 import type { Logger } from './platform/log.ts'
 import { readPair, type CertificatePair } from './platform/tls/certificate-pair.ts'
@@ -215,7 +216,9 @@ function readSeedFile(file: string): Signer {
     return readAccount(readFileSync(file, 'utf8'), file)
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw new AppError('usage', `Cannot read the seed of the NATS account: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read the seed of the NATS account in ${file}: ${fileProblem(error)}.`, {
+      cause: error,
+    })
   }
 }
 

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { natsConfigOf, type NatsOperator } from './bus/nats-operator.ts'
-import { AppError, messageOf } from './platform/errors.ts'
+import { AppError } from './platform/errors.ts'
+import { fileProblem } from './platform/file-problem.ts'
 import { writeWhole } from './platform/write-whole.ts'
 
 /** What is kept of an operator; the listener is written into the configuration anew each time. */
@@ -37,7 +38,7 @@ export function createFolder({ path }: NatsFolder): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new AppError('usage', `flotilla nats setup: cannot make ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `flotilla nats setup: cannot make ${path}: ${fileProblem(error)}.`, { cause: error })
   }
 }
 

@@ -103,6 +103,11 @@ test('only the command line prints', () => {
   expect(find(quiet, /\bconsole\.\w+\(/, 'use the log (platform/log.ts)')).toEqual([])
 })
 
+test('what the system says of a file, and the parser of a YAML text, is put into words', () => {
+  const pattern = /[Cc]annot (read|write|use|make|delete|put)\b[^`]*\$\{messageOf\(|not valid YAML: \$\{(?!yamlProblem)/
+  expect(find(source, pattern, 'word it with fileProblem or yamlProblem (src/platform)')).toEqual([])
+})
+
 test('no program is started by a line that a shell would read', () => {
   const pattern = /import \{[^}]*\bexec(Sync)?\b[^}]*\} from 'node:child_process'|\bshell: true\b|\bexecSync\(/
   expect(find(source, pattern, 'start programs with a list of arguments (spawn, execFile)')).toEqual([])

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/options.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 import { readTrust, type Trust } from '../platform/tls/trust.ts'
 
 /** Which cluster a command talks to, and with which key. */
@@ -90,7 +91,7 @@ export function readText(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    const hint = code === 'EACCES' ? 'only the user that runs the frontend may read it' : messageOf(error)
+    const hint = code === 'EACCES' ? 'only the user that runs the frontend may read it' : fileProblem(error)
     throw new AppError('usage', `Cannot read ${path}: ${hint}. Name a cluster with --url and --key.`, { cause: error })
   }
 }

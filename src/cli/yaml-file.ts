@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Document, LineCounter } from 'yaml'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
+import { yamlProblem } from '../platform/yaml-problem.ts'
 import { plain } from './text-width.ts'
 
 /** Where something stands in a document, from the outside in. */
@@ -23,7 +25,7 @@ export async function readYamlFile(path: string, mostBytes: number, what: string
   const [problem] = yaml.errors
   if (problem) {
     const { line, col } = lines.linePos(problem.pos[0])
-    throw new AppError('usage', `${path}:${line}:${col}: not valid YAML: ${problem.message}`)
+    throw new AppError('usage', `${path}:${line}:${col}: not valid YAML: ${yamlProblem(problem)}.`)
   }
   return { values: valuesOf(yaml, path), whereIs: (at) => `${path}:${lineOf(yaml, lines, at)}` }
 }
@@ -42,7 +44,7 @@ async function readText(path: string, mostBytes: number, what: string): Promise<
     const { size } = await stat(path)
     if (size <= mostBytes) return await readFile(path, 'utf8')
   } catch (error) {
-    throw new AppError('usage', `Cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read ${path}: ${fileProblem(error)}.`, { cause: error })
   }
   throw new AppError('usage', `${path} has more than ${mostBytes} bytes, which is no ${what}.`)
 }
@@ -52,7 +54,7 @@ function valuesOf(yaml: Document, path: string): unknown {
   try {
     return (yaml.toJS() as unknown) ?? null
   } catch (error) {
-    throw new AppError('usage', `${path}: not valid YAML: ${messageOf(error)}`)
+    throw new AppError('usage', `${path}: not valid YAML: ${yamlProblem(error as Error)}.`)
   }
 }
 

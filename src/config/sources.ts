@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { documentKeys } from '../core/declare/document-keys.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
+import { yamlProblem } from '../platform/yaml-problem.ts'
 import { options, variableOf, xdg, type Env, type Option, type OptionName } from './options.ts'
 
 /** A value as it was given, with words for where it came from. */
@@ -45,7 +47,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   try {
     source = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new AppError('usage', `Cannot read the configuration file ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read the configuration file ${path}: ${fileProblem(error)}.`, { cause: error })
   }
   return parseConfigFile(path, source)
 }
@@ -58,7 +60,7 @@ export async function parseConfigFile(path: string, source: string): Promise<Con
   const problem = document.errors[0]
   if (problem) {
     const { line, col } = lineCounter.linePos(problem.pos[0])
-    throw new AppError('usage', `${path}:${line}:${col}: not valid YAML: ${problem.message}`)
+    throw new AppError('usage', `${path}:${line}:${col}: not valid YAML: ${yamlProblem(problem)}.`)
   }
   const values = new Map<string, Given>()
   const root = document.contents

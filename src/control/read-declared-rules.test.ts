@@ -129,7 +129,7 @@ describe('a mistake stops the start, with its source, its entry and what to do',
 
   test('of a file that cannot be read names the variable and the path', async () => {
     expect(await mistakeOf({ path: '/nowhere/rules.yaml' })).toContain(
-      `${FILE}: cannot read /nowhere/rules.yaml: ENOENT`,
+      `${FILE}: cannot read /nowhere/rules.yaml: there is no such file`,
     )
     expect(await mistakeOf({ path: tempFolder() })).toContain(`${FILE}: cannot read /`)
     const large = yamlFile(`#${' '.repeat(4 * 1024 * 1024)}`)

@@ -3,7 +3,9 @@ import { ruleInput, type RuleInput } from '../api/admin/rule-schemas.ts'
 import { fromLocalAiRule } from '../core/declare/localai-rule.ts'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import { nearNames } from '../core/lib/near-names.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
+import { yamlProblem } from '../platform/yaml-problem.ts'
 import type { Logger } from '../platform/log.ts'
 
 /** A value of the configuration, and where it was given. */
@@ -79,7 +81,7 @@ async function readYaml({ value: path, where }: Given<string>): Promise<Entry[]>
   const [problem] = document.errors
   if (problem) {
     const { line, col } = lineCounter.linePos(problem.pos[0])
-    throw mistake(`${path}:${line}:${col}: not valid YAML: ${problem.message}`)
+    throw mistake(`${path}:${line}:${col}: not valid YAML: ${yamlProblem(problem)}.`)
   }
   const root = document.contents
   if (root === null) return []
@@ -96,7 +98,7 @@ async function readText(path: string, where: string): Promise<string> {
     const { size } = await stat(path)
     if (size <= MOST_FILE_BYTES) return await readFile(path, 'utf8')
   } catch (error) {
-    throw new AppError('usage', `${where}: cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `${where}: cannot read ${path}: ${fileProblem(error)}.`, { cause: error })
   }
   throw mistake(`${where}: ${path} has more than ${MOST_FILE_BYTES} bytes, which is no list of rules.`)
 }
@@ -106,7 +108,7 @@ function plainValues(read: () => unknown[], path: string): unknown[] {
   try {
     return read()
   } catch (error) {
-    throw mistake(`${path}: not valid YAML: ${messageOf(error)}`)
+    throw mistake(`${path}: not valid YAML: ${yamlProblem(error as Error)}.`)
   }
 }
 

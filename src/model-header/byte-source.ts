@@ -4,7 +4,8 @@ import { ask } from '../model-source/ask.ts'
 import type { HttpAnswer } from '../model-source/http-get.ts'
 import { judgeAnswer } from '../model-source/judge-answer.ts'
 import type { Wanted } from '../model-source/wanted.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 /** A file of which a few parts are read, wherever it is. */
 export interface ByteSource {
@@ -24,7 +25,7 @@ export function localBytes(path: string, size: number, label: string): ByteSourc
       signal.throwIfAborted()
       // Opened for each read, so that nothing is left open by whoever stops reading.
       const file = await open(path, 'r').catch((error: unknown) => {
-        throw new AppError('conflict', `Cannot read ${label}: ${messageOf(error)}.`, { cause: error })
+        throw new AppError('conflict', `Cannot read ${label}: ${fileProblem(error)}.`, { cause: error })
       })
       try {
         const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)))

@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { splitParts } from '../model-source/split-parts.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 import { localBytes } from './byte-source.ts'
 import type { ModelFile } from './model-file.ts'
 
@@ -25,7 +26,7 @@ async function look(path: string): Promise<ModelFile[]> {
     if (error instanceof AppError) throw error
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (isGone) throw new AppError('not_found', `There is no file or folder ${path} here.`, { cause: error })
-    throw new AppError('conflict', `Cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('conflict', `Cannot read ${path}: ${fileProblem(error)}.`, { cause: error })
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from './errors.ts'
+import { fileProblem } from './file-problem.ts'
 
 /** Locks that are held, referenced from here: one that nobody references would be collected, and so let go. */
 const held = new Set<DatabaseSync>()
@@ -52,7 +53,7 @@ function makeWritable(path: string): void {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const hint = 'Choose another with --data, or change its owner or permissions.'
-    throw new AppError('usage', `Cannot use the data folder ${path}: ${messageOf(error)}. ${hint}`, { cause: error })
+    throw new AppError('usage', `Cannot use the data folder ${path}: ${fileProblem(error)}. ${hint}`, { cause: error })
   }
 }
 

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { AppError, messageOf } from './errors.ts'
+import { AppError } from './errors.ts'
+import { fileProblem } from './file-problem.ts'
 
 /** Reads the secret in `path`, or makes one there (0600) on first use. Safe against two processes making it at once. */
 export function readOrCreateSecret(path: string, make: () => string): string {
@@ -13,7 +14,7 @@ export function readOrCreateSecret(path: string, make: () => string): string {
     linkSync(temporary, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-      throw new AppError('usage', `Cannot write ${path}: ${messageOf(error)}.`, { cause: error })
+      throw new AppError('usage', `Cannot write ${path}: ${fileProblem(error)}.`, { cause: error })
     }
   } finally {
     rmSync(temporary, { force: true })
@@ -28,7 +29,7 @@ function readSecret(path: string): string | undefined {
     chmodSync(path, 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new AppError('usage', `Cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read ${path}: ${fileProblem(error)}.`, { cause: error })
   }
   if (text === '') throw new AppError('usage', `${path} is empty. Delete it and start again to get a new one.`)
   return text

@@ -7,7 +7,8 @@ import type {
 import type { EngineProfile } from '../api/engine-profile.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
 import { sleep } from '../platform/clock.ts'
-import { messageOf } from '../platform/errors.ts'
+import { AppError, messageOf } from '../platform/errors.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 import { describeExit } from './describe-exit.ts'
 import type { JournalEntry } from './journal.ts'
 import { launch, type Launched, type ReplicaDeps } from './launch.ts'
@@ -158,7 +159,10 @@ export class WorkerReplica {
       await work()
     } catch (error) {
       // What was called off is no failure.
-      if (!this.isEnding) this.#fail(messageOf(error), memoryComplaint(messageOf(error)) !== undefined)
+      if (!this.isEnding) {
+        const text = startProblem(error)
+        this.#fail(text, memoryComplaint(text) !== undefined)
+      }
       await this.#end(this.#launched?.engine)
     }
   }
@@ -271,4 +275,11 @@ export class WorkerReplica {
     this.#toldProgressMs = nowMs
     this.#deps.onChange()
   }
+}
+
+/** In words also where the system refused a file or folder of ours. */
+function startProblem(error: unknown): string {
+  const { syscall, path } = error as NodeJS.ErrnoException
+  if (error instanceof AppError || syscall === undefined) return messageOf(error)
+  return `${path === undefined ? 'A file of the worker could not be used' : `Cannot use ${path}`}: ${fileProblem(error)}.`
 }

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { version } from '../../platform/version.ts'
 import { INTERRUPTED, viewOf, type Act, type Client } from '../client.ts'
 import { findNamed } from '../find-one.ts'
@@ -73,6 +74,6 @@ async function openPage(path: string) {
   try {
     return { path, file: await open(path, 'w') }
   } catch (error) {
-    throw new AppError('usage', `flotilla bench: --html: cannot write ${plain(path)}: ${messageOf(error)}.`)
+    throw new AppError('usage', `flotilla bench: --html: cannot write ${plain(path)}: ${fileProblem(error)}.`)
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AppError, messageOf } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { requestJson, StrangeAnswerError } from '../../platform/http-client.ts'
 
 const TIMEOUT_MS = 30_000
@@ -29,7 +30,7 @@ export function readKeyFile(path: string | undefined): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new AppError('usage', `Cannot read the key in ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot read the key in ${path}: ${fileProblem(error)}.`, { cause: error })
   }
 }
 

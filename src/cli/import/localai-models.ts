@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { readYamlFile } from '../yaml-file.ts'
 import { nothingImported, type Imported, type ImportedModel } from './imported.ts'
 
@@ -52,7 +53,7 @@ function yamlFilesIn(folder: string): string[] {
       .toSorted()
       .slice(0, MOST_FILES)
   } catch (cause) {
-    throw new AppError('usage', `Cannot read the folder ${folder}: ${messageOf(cause)}.`, { cause })
+    throw new AppError('usage', `Cannot read the folder ${folder}: ${fileProblem(cause)}.`, { cause })
   }
 }
 

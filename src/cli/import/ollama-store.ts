@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { nothingImported, shortName, type Imported, type ImportedModel } from './imported.ts'
 
 const MOST_MANIFESTS = 10_000
@@ -38,7 +39,7 @@ function manifestsIn(root: string): string[] {
       .toSorted()
       .slice(0, MOST_MANIFESTS)
   } catch (cause) {
-    throw new AppError('usage', `${root} is no folder of Ollama's: ${messageOf(cause)}.`, { cause })
+    throw new AppError('usage', `${root} is no folder of Ollama's: ${fileProblem(cause)}.`, { cause })
   }
 }
 

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { AppError, messageOf } from '../errors.ts'
+import { fileProblem } from '../file-problem.ts'
 
 /** A certificate with what may stand behind it (its chain), and its key; both as PEM. */
 export interface CertificatePair {
@@ -49,7 +50,7 @@ function readPem(what: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw unusable(`the ${what} cannot be read (${messageOf(error)})`, error)
+    throw unusable(`the ${what} ${file} cannot be read: ${fileProblem(error)}`, error)
   }
 }
 

@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { AppError, messageOf } from '../errors.ts'
+import { fileProblem } from '../file-problem.ts'
 import { fingerprintOf } from './certificate.ts'
 
 /** Which servers a client takes for what they say they are. Without either it goes by the CAs of the system. */
@@ -26,7 +27,7 @@ export function readTrust(caFile: string | undefined, fingerprints: readonly str
     ca = readFileSync(caFile, 'utf8')
     createSecureContext({ ca })
   } catch (error) {
-    const text = `The certificates in ${caFile} cannot be used: ${messageOf(error)}.`
+    const text = `The certificates in ${caFile} cannot be used: ${fileProblem(error)}.`
     throw new AppError('usage', text, { cause: error })
   }
   if (!ca.includes('-----BEGIN CERTIFICATE-----')) {

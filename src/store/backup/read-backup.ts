@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { z } from 'zod'
 import { AppError, messageOf } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import {
   endSchema,
   FORMAT,
@@ -36,7 +37,7 @@ export async function readBackup(path: string, reader: BackupReader): Promise<vo
     if (error instanceof AppError) throw error
     const { syscall } = error as NodeJS.ErrnoException
     if (syscall !== undefined)
-      throw new AppError('usage', `Cannot read ${path}: ${messageOf(error)}.`, { cause: error })
+      throw new AppError('usage', `Cannot read ${path}: ${fileProblem(error)}.`, { cause: error })
     throw unusable(path, `it cannot be unpacked: ${messageOf(error)}`)
   }
   lines.end()

@@ -3,7 +3,8 @@ import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 
 /**
  * Writes a file (0600) that has its name only once it is whole and on the disk; with gzip when the name ends in .gz. One
@@ -24,6 +25,6 @@ export async function writeFile(path: string, text: AsyncIterable<string>, mayOv
     await rm(temporary, { force: true })
     const { syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    throw new AppError('usage', `Cannot write ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('usage', `Cannot write ${path}: ${fileProblem(error)}.`, { cause: error })
   }
 }

@@ -6,6 +6,8 @@ import type { z } from 'zod'
 import { engineProfile, type EngineProfile } from '../../api/engine-profile.ts'
 import { nearNames } from '../../core/lib/near-names.ts'
 import { messageOf } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
+import { yamlProblem } from '../../platform/yaml-problem.ts'
 
 /** A profile that cannot be used: its name (its file's name where it has none), and what to mend where. */
 export interface BrokenProfile {
@@ -34,7 +36,7 @@ export function readUserProfiles(folder: string): UserProfiles {
   try {
     files = profileFiles(folder)
   } catch (error) {
-    return { profiles: [], broken: [about(`Cannot read the folder of engine profiles: ${messageOf(error)}.`)] }
+    return { profiles: [], broken: [about(`Cannot read the folder of engine profiles: ${fileProblem(error)}.`)] }
   }
   for (const file of files.slice(0, MOST_FILES)) read.push(...readFile(folder, file))
   const result = withoutDoubles(read.slice(0, MOST_PROFILES))
@@ -82,18 +84,18 @@ function readFile(folder: string, file: string): Read[] {
     if (bytes > MOST_FILE_BYTES) return broken(`${file} has ${bytes} bytes; a profile has at most ${MOST_FILE_BYTES}.`)
     text = readFileSync(join(folder, file), 'utf8')
   } catch (error) {
-    return broken(`Cannot read ${file}: ${messageOf(error)}.`)
+    return broken(`Cannot read ${file}: ${fileProblem(error)}.`)
   }
   const { isSeq, LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const [mistake] = document.errors
-  if (mistake) return broken(`${file}:${lines.linePos(mistake.pos[0]).line}: ${mistake.message}`)
+  if (mistake) return broken(`${file}:${lines.linePos(mistake.pos[0]).line}: not valid YAML: ${yamlProblem(mistake)}.`)
   let value: unknown
   try {
     value = document.toJS()
   } catch (error) {
-    return broken(`${file}: ${messageOf(error)}`)
+    return broken(`${file}: not valid YAML: ${yamlProblem(error as Error)}.`)
   }
   if (value === null || value === undefined) return broken(`${file} has no profile in it.`)
   const source: Source = { file, document, lines }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 
 /**
  *   blobs/sha256-<hex>        what a file holds, under the name of its digest; read-only
@@ -61,7 +62,7 @@ export class Layout {
       const hint = 'Choose another data folder with --data, or change its owner or permissions.'
       throw new AppError(
         'usage',
-        `Cannot use the folder for model files ${this.folder}: ${messageOf(error)}. ${hint}`,
+        `Cannot use the folder for model files ${this.folder}: ${fileProblem(error)}. ${hint}`,
         {
           cause: error,
         },
@@ -89,7 +90,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {})
-    throw new AppError('unavailable', `Cannot write ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('unavailable', `Cannot write ${path}: ${fileProblem(error)}.`, { cause: error })
   }
   await syncFolder(dirname(path))
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { splitParts } from '../../model-source/split-parts.ts'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 const MOST_REMEMBERED = 1000
@@ -64,21 +65,21 @@ async function bytesOf(path: string, hint: string): Promise<number> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw new AppError('not_found', `There is no file or folder ${path} on this node. ${hint}`, { cause: error })
     }
-    throw new AppError('conflict', `Cannot read ${path} on this node: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('conflict', `Cannot read ${path} on this node: ${fileProblem(error)}.`, { cause: error })
   }
 }
 
 async function digestOf(path: string, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256')
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new AppError('conflict', `Cannot read ${path} on this node: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('conflict', `Cannot read ${path} on this node: ${fileProblem(error)}.`, { cause: error })
   })
   try {
     const stream = file.createReadStream({ highWaterMark: CHUNK_BYTES, signal, autoClose: false })
     for await (const chunk of stream as AsyncIterable<Buffer>) hash.update(chunk)
   } catch (error) {
     signal.throwIfAborted()
-    throw new AppError('conflict', `Cannot read ${path} on this node: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('conflict', `Cannot read ${path} on this node: ${fileProblem(error)}.`, { cause: error })
   } finally {
     await file.close()
   }

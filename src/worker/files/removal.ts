@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { readRecord } from './part.ts'
 import { listParts, listRecords, strayBlobs, type Store, type StoredFile } from './store.ts'
 
@@ -48,7 +49,7 @@ async function remove(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true })
   } catch (error) {
-    throw new AppError('unavailable', `Cannot delete ${path}: ${messageOf(error)}.`, { cause: error })
+    throw new AppError('unavailable', `Cannot delete ${path}: ${fileProblem(error)}.`, { cause: error })
   }
 }
 

@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Lock } from './lock.ts'
 
@@ -70,7 +71,7 @@ export class Space {
   async explain(label: string, error: unknown): Promise<AppError> {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOSPC' && code !== 'EDQUOT') {
-      return new AppError('unavailable', `Cannot write ${label} to ${this.#deps.folder}: ${messageOf(error)}.`, {
+      return new AppError('unavailable', `Cannot write ${label} to ${this.#deps.folder}: ${fileProblem(error)}.`, {
         cause: error,
       })
     }

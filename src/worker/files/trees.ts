@@ -1,6 +1,7 @@
 import { mkdir, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { idOf, type Layout } from './layout.ts'
 import type { Fetched } from './fetched.ts'
 
@@ -24,7 +25,7 @@ export async function buildTree(layout: Layout, files: readonly Fetched[]): Prom
     await rename(temporary, layout.tree(id))
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
-    throw new AppError('unavailable', `Cannot put the files in place in ${layout.trees}: ${messageOf(error)}.`, {
+    throw new AppError('unavailable', `Cannot put the files in place in ${layout.trees}: ${fileProblem(error)}.`, {
       cause: error,
     })
   }

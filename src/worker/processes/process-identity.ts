@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { AppError, messageOf } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { hasProc, lookAt } from './process-look.ts'
 
 /** One process and no other: numbers are used again, but not with the same start time in the same boot of the machine. */
@@ -58,7 +59,7 @@ function readBoot(): string {
       : execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim()
   } catch (error) {
     const hint = 'Without it a worker cannot tell its engines from other processes.'
-    throw new AppError('usage', `Cannot read the boot id of this machine: ${messageOf(error)}. ${hint}`, {
+    throw new AppError('usage', `Cannot read the boot id of this machine: ${fileProblem(error)}. ${hint}`, {
       cause: error,
     })
   }
