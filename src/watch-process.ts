@@ -8,7 +8,7 @@ import { startLoop } from './platform/loop.ts'
 import { stderrOutput } from './platform/outputs.ts'
 
 const PERIOD_MS = 2000
-/** The database file and the clock of its server are looked at every 30 s. */
+/** The database file and the clock of its server are looked at every 30 s, and every 2 s while something is wrong. */
 const TURNS_BETWEEN = 15
 const CLOCK_LIMIT_MS = 5000
 
@@ -23,11 +23,13 @@ export interface Watched {
 /** What is wrong with this process itself and with what it stands on. */
 export function watchProcess({ conditions, clock, db, file }: Watched): Dispose {
   let turns = 0
+  let isWrong = false
   const turn = async (): Promise<void> => {
     conditions.look('log', stuckLog(stderrOutput().trouble()))
-    if (turns++ % TURNS_BETWEEN > 0) return
-    if (file) conditions.look('database file', fileProblem(file))
-    else conditions.look('clock of the store', storeClock(await aheadOfStore(db, clock)))
+    if (turns++ % TURNS_BETWEEN > 0 && !isWrong) return
+    const problem = file ? fileProblem(file) : storeClock(await aheadOfStore(db, clock))
+    conditions.look(file ? 'database file' : 'clock of the store', problem)
+    isWrong = problem !== undefined
   }
   // A store that cannot be asked is told of by control's turns.
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError: () => {} })

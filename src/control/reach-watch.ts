@@ -22,7 +22,7 @@ export interface ReachWatchDeps {
 }
 
 const LOOK_EVERY_MS = 2000
-const TRY_AGAIN_MS = 30_000
+const TRY_AGAIN_MS = 10_000
 /** A report is repeated every second while anything is in it. */
 const SILENT_AFTER_MS = 5000
 const MOST_GATEWAYS = 1000
@@ -34,7 +34,7 @@ type Unreachable = NonNullable<GatewayLoadMessage['unreachable']>
 
 /**
  * Nodes whose data port cannot be reached, and nodes whose clock is off. The port is tried once at each registration and
- * again every 30 s while it cannot be reached; gateways report what they cannot reach with their load.
+ * again every 10 s while it cannot be reached; gateways report what they cannot reach with their load.
  */
 export class ReachWatch {
   readonly #deps: ReachWatchDeps

@@ -204,14 +204,14 @@ export function startControl({
       // Who follows has nothing more to do than to find that another leads.
       problem = undefined
       conditions.end(TWO_LEADERS)
-      store.turnEnded(leaderSeen ?? '')
+      store.turnEnded()
       return
     }
     const now = leading
     lookForOthers(now)
     if (now.standsBack) {
       problem = undefined
-      store.turnEnded(owner)
+      store.turnEnded()
       return
     }
     const { lease } = now
@@ -255,7 +255,7 @@ export function startControl({
     facts.look(world)
     await prune(lease)
     problem = undefined
-    store.turnEnded(owner)
+    store.turnEnded()
   }
 
   /** A failed slot is tried again when its wait is over, not when the next period happens to come. */

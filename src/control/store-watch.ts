@@ -6,18 +6,17 @@ import type { Condition, Conditions } from './conditions.ts'
 /** A single failure mends itself before a person could read of it. */
 const FAILING_FOR_MS = 1000
 const LEAST_FAILURES = 2
-/** So many changes of the leader within this time, or turns that lost the lease, are no failover any more. */
-const UNSTEADY = { changes: 3, withinMs: 2 * 60_000 }
+/** A failover makes one leader lose its lease once. More often within this time, its turns are too slow. */
+const UNSTEADY = { losses: 3, withinMs: 2 * 60_000 }
 
-/** What a store that cannot be written or is too slow looks like: turns fail, or the lease changes hands again and again. */
+/** What a store that cannot be written or is too slow looks like: turns fail, or lose the lease again and again. */
 export class StoreWatch {
   readonly #conditions: Pick<Conditions, 'look'>
   readonly #clock: Pick<Clock, 'nowMs'>
   #failures = 0
   #failingSinceMs = 0
-  #leader: string | undefined
-  /** When the leader changed, or a turn lost the lease. */
-  #changesMs: number[] = []
+  /** When turns lost the lease. */
+  #lossesMs: number[] = []
 
   constructor(conditions: Pick<Conditions, 'look'>, clock: Pick<Clock, 'nowMs'>) {
     this.#conditions = conditions
@@ -27,7 +26,7 @@ export class StoreWatch {
   turnFailed(error: unknown): void {
     const nowMs = this.#clock.nowMs()
     if (error instanceof LeaseLostError) {
-      this.#changed(nowMs)
+      this.#lossesMs = [...this.#lossesMs, nowMs].slice(-UNSTEADY.losses)
       return this.#lookAtLease(nowMs)
     }
     if (this.#failures === 0) this.#failingSinceMs = nowMs
@@ -36,30 +35,24 @@ export class StoreWatch {
     this.#conditions.look('turns', failing(error))
   }
 
-  /** A turn has ended well; `leader` is the owner of the lease. */
-  turnEnded(leader: string): void {
+  /** A turn has ended well. */
+  turnEnded(): void {
     const nowMs = this.#clock.nowMs()
     this.#failures = 0
     this.#conditions.look('turns', undefined)
-    if (this.#leader !== undefined && this.#leader !== leader) this.#changed(nowMs)
-    this.#leader = leader
     this.#lookAtLease(nowMs)
   }
 
-  #changed(nowMs: number): void {
-    this.#changesMs = [...this.#changesMs, nowMs].slice(-UNSTEADY.changes)
-  }
-
   #lookAtLease(nowMs: number): void {
-    this.#changesMs = this.#changesMs.filter((atMs) => Math.abs(nowMs - atMs) <= UNSTEADY.withinMs)
-    this.#conditions.look('lease', this.#changesMs.length < UNSTEADY.changes ? undefined : UNSTEADY_LEASE)
+    this.#lossesMs = this.#lossesMs.filter((atMs) => Math.abs(nowMs - atMs) <= UNSTEADY.withinMs)
+    this.#conditions.look('lease', this.#lossesMs.length < UNSTEADY.losses ? undefined : UNSTEADY_LEASE)
   }
 }
 
 const UNSTEADY_LEASE: Condition = {
   kind: 'store',
   severity: 'error',
-  text: 'The frontend that leads changes again and again, because turns take longer than its lease: what is asked for is placed late or not at all.',
+  text: 'This frontend loses the lead again and again, because its turns take longer than the lease: what is asked for is placed late or not at all.',
   advice:
     'Look at how fast the store answers (flotilla_turn_duration_seconds) and at the network between it and the frontends.',
 }

@@ -17,13 +17,15 @@ export interface UnreachableNodesDeps {
 }
 
 const ASK_AGAIN_MS = 5000
-/** Of a node that control has not heard for longer, control says that it is silent. */
-const HEARD_WITHIN_MS = 15_000
+/** Control has to have heard the node so long after it was out of reach: one that has just died is no such node. */
+const HEARD_AFTER_MS = 5000
 const MOST_NODES = 100
 const MOST_TEXT = 200
 
 interface Known {
   route: LiveRoute
+  /** When the first connection failed. */
+  sinceMs: number
   /** Undefined until it was asked. */
   why: string | undefined
 }
@@ -45,14 +47,15 @@ export class UnreachableNodes {
   /** No connection to a replica. */
   failed(route: LiveRoute): void {
     if (this.#isDisposed || this.#nodes.has(route.nodeId) || this.#nodes.size >= MOST_NODES) return
-    const known = { route, why: undefined }
+    const known = { route, why: undefined, sinceMs: this.#deps.clock.nowMs() }
     this.#nodes.set(route.nodeId, known)
     void this.#ask(known)
   }
 
   list(): UnreachableNode[] {
-    return [...this.#nodes.values()].flatMap(({ route, why }) => {
-      if (why === undefined) return []
+    return [...this.#nodes.values()].flatMap(({ route, why, sinceMs }) => {
+      const heardAtMs = this.#deps.table.heardAtMs(route.nodeId) ?? -Infinity
+      if (why === undefined || heardAtMs - sinceMs < HEARD_AFTER_MS) return []
       const { nodeId, nodeName, address } = route
       return [
         { node_id: nodeId, node_name: nodeName, address: address.slice(0, MOST_TEXT), why: why.slice(0, MOST_TEXT) },
@@ -67,12 +70,10 @@ export class UnreachableNodes {
   }
 
   async #ask(known: Known): Promise<void> {
-    const why = this.#isOurs(known) ? await this.#deps.askNode(known.route) : undefined
+    known.why = this.#isRouted(known) ? await this.#deps.askNode(known.route) : undefined
     if (this.#isDisposed) return
-    const isNews = known.why !== why
-    known.why = why
-    if (why === undefined || !this.#isOurs(known)) this.#nodes.delete(known.route.nodeId)
-    if (isNews) this.#deps.onChange()
+    if (known.why === undefined || !this.#isRouted(known)) this.#nodes.delete(known.route.nodeId)
+    this.#deps.onChange()
     if (this.#nodes.size > 0) this.#cancel ??= this.#deps.clock.after(ASK_AGAIN_MS, () => this.#askAll())
   }
 
@@ -81,11 +82,7 @@ export class UnreachableNodes {
     for (const known of this.#nodes.values()) void this.#ask(known)
   }
 
-  /** Its route is in the table, and control hears the node. */
-  #isOurs({ route }: Known): boolean {
-    const heardAtMs = this.#deps.table.heardAtMs(route.nodeId)
-    const now = this.#deps.table.route(route.replicaId)
-    if (heardAtMs === undefined || now?.address !== route.address) return false
-    return Math.abs(this.#deps.clock.nowMs() - heardAtMs) <= HEARD_WITHIN_MS
+  #isRouted({ route }: Known): boolean {
+    return this.#deps.table.route(route.replicaId)?.address === route.address
   }
 }
