@@ -53,6 +53,14 @@ export async function listRoutedKeys(sql: Sql): Promise<RoutedKeyMessage[]> {
   return routedRows.parse(await sql.query(`select ${columns} from api_keys where ${ACTIVE} order by id`))
 }
 
+/** What the lists of models of all keys that work take. */
+export async function listedCharacters(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ n: number }>(
+    `select coalesce(sum(length(models)), 0) as n from api_keys where ${ACTIVE}`,
+  )
+  return row!.n
+}
+
 export interface NewKey {
   id: string
   name: string

@@ -16,21 +16,23 @@ export interface RunningControl {
 
 /**
  * Control as it runs, on the store of a scene and by the real clock; it takes the lead from the scene. The test is the
- * workers: nobody answers what they are asked.
+ * workers: nobody answers what they are asked. It speaks over a bus of the test, if there is one.
  */
-export async function runControl(scene: ControlScene): Promise<RunningControl> {
+export async function runControl(scene: ControlScene, over?: Bus): Promise<RunningControl> {
   await scene.db.transaction((tx) => tx.query('update leases set expires_at = 0'))
   let hear = (_message: HeartbeatMessage, _nodeId: string): void => {}
-  const bus = {
-    publish() {},
-    subscribe(name: string, handler: typeof hear) {
-      if (name === 'heartbeat') hear = handler
-    },
-    respond() {},
-    request: () => Promise.reject(new AppError('unavailable', 'nobody is listening')),
-    onReconnect() {},
-    isConnected: () => true,
-  } as unknown as Bus
+  const bus =
+    over ??
+    ({
+      publish() {},
+      subscribe(name: string, handler: typeof hear) {
+        if (name === 'heartbeat') hear = handler
+      },
+      respond() {},
+      request: () => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+      onReconnect() {},
+      isConnected: () => true,
+    } as unknown as Bus)
   const control = startControl({
     db: scene.db,
     bus,

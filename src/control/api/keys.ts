@@ -3,8 +3,8 @@ import { AppError } from '../../platform/errors.ts'
 import { hashSecret, newSecret } from '../../platform/secrets.ts'
 import {
   insertKey,
+  listedCharacters,
   listKeys,
-  listRoutedKeys,
   makeRoomForKey,
   revokeKey,
   shortenKey,
@@ -18,11 +18,8 @@ import type { AdminDeps } from './deps.ts'
 /** Keys that ended are kept, so that the list tells what became of them; up to here. */
 const MOST_KEYS = 10_000
 
-/**
- * Gateways get all keys that work in one message, together with models and routes, and a message on the bus holds at
- * most 1 MiB. This is room for 1300 keys without a list of models.
- */
-const MOST_ROUTED_BYTES = 256 * 1024
+/** Every gateway holds all keys that work: the names of models in them have this many characters at most, all together. */
+const MOST_LISTED_CHARACTERS = 4_000_000
 
 export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 'rotateKey' | 'revokeKey'> {
   return {
@@ -85,10 +82,13 @@ export function keyAnswers(deps: AdminDeps): Answers<'listKeys' | 'createKey' | 
 }
 
 async function insertIfRoom(tx: Sql, key: NewKey): ReturnType<typeof insertKey> {
-  const hasRoom = await makeRoomForKey(tx, MOST_KEYS)
+  if (!(await makeRoomForKey(tx, MOST_KEYS))) {
+    const text = `There are ${MOST_KEYS} API keys that work, and a cluster has at most that many. Revoke some.`
+    throw new AppError('conflict', text)
+  }
   const row = await insertKey(tx, key)
-  if (hasRoom && Buffer.byteLength(JSON.stringify(await listRoutedKeys(tx))) <= MOST_ROUTED_BYTES) return row
-  const text =
-    'There are more API keys than gateways can be told of. Revoke some, or give them shorter lists of models.'
+  const listed = await listedCharacters(tx)
+  if (key.models === null || listed <= MOST_LISTED_CHARACTERS) return row
+  const text = `The API keys that work list models in ${listed} characters, and at most ${MOST_LISTED_CHARACTERS} are held by gateways. Revoke some, or give them shorter lists.`
   throw new AppError('conflict', text)
 }

@@ -12,6 +12,7 @@ import { deleteModel, listModels, saveModel, type StoredModel } from '../../stor
 import { listReplicas } from '../../store/replicas.ts'
 import { findRule } from '../../store/rules.ts'
 import { change, type Tell } from '../change.ts'
+import { needRoom } from '../most-rows.ts'
 import type { Answers } from './answers.ts'
 import { refuseMistakes } from './check-model.ts'
 import { keepRunning, removeCompanion } from './companion-rule.ts'
@@ -69,6 +70,7 @@ export async function removeModel(tx: Sql, tell: Tell, name: string): Promise<vo
 /** `replaced` says how many replicas of the old meaning there are. */
 export async function writeModel(tx: Sql, tell: Tell, model: Model, replaced: number): Promise<void> {
   const { name, engine, revision } = model
+  await needRoom(tx, 'models', name)
   await saveModel(tx, model)
   const data = { engine, revision, replaced }
   await tell({ action: 'model.saved', modelName: name, reason: `model ${name} was saved`, data })

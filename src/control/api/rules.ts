@@ -9,6 +9,7 @@ import { worldIf } from '../../core/declare/world-if.ts'
 import { loadWorld, type StoredWorld } from '../../store/world.ts'
 import { change, type Tell } from '../change.ts'
 import { leftText, noNodeMatches } from '../effect-text.ts'
+import { needRoom } from '../most-rows.ts'
 import { describeSettings, toSettings } from '../rule-settings.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
@@ -65,6 +66,7 @@ export async function writeRule(tx: Sql, tell: Tell, input: RuleInput, more: { w
   // Who changes a rule of the configuration does not take it out of there: the next start brings it back.
   const source = (await findRule(tx, input.model_name))?.source ?? 'api'
   const settings = toSettings(input, source)
+  await needRoom(tx, 'rules', input.model_name)
   await saveRule(tx, settings)
   const { model_name: modelName, ...data } = input
   const reason = withWarning(describeSettings(settings), source)

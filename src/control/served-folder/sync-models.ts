@@ -3,6 +3,7 @@ import type { Sql } from '../../store/database.ts'
 import { deleteDemand } from '../../store/demands.ts'
 import { deleteModel, listModels, saveModel } from '../../store/models.ts'
 import { change, type ChangeDeps, type Tell } from '../change.ts'
+import { needRoom } from '../most-rows.ts'
 
 /** What the folder has: models that could be read, and names whose files are there but cannot be read now. */
 export interface FolderContent {
@@ -39,6 +40,7 @@ async function remove(tx: Sql, tell: Tell, name: string): Promise<void> {
 
 async function save(tx: Sql, tell: Tell, model: Model): Promise<void> {
   const { name, engine, source, revision } = model
+  await needRoom(tx, 'models', name)
   await saveModel(tx, model, 'folder')
   const reason = `model ${name} was found in the served folder`
   await tell({ actor: 'folder', action: 'model.saved', modelName: name, reason, data: { engine, source, revision } })
