@@ -1,10 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { AppError } from '../../src/platform/errors.ts'
 import { APPLIED_TABLE } from '../../src/store/applied.ts'
 import type { Database, Sql, Value } from '../../src/store/database.ts'
-import { findMigrations, loadMigrations } from '../../src/store/migration-files.ts'
+import { MAX_ROWS, type Driver, type ScriptSql } from '../../src/store/driver.ts'
+import { guardDatabase } from '../../src/store/guard.ts'
+import { findMigrations, loadMigrations, type Migration } from '../../src/store/migration-files.ts'
 import { sqliteError } from '../../src/store/sqlite-errors.ts'
-import { checkStatement } from '../../src/store/statement.ts'
+import { SqliteStatements } from '../../src/store/sqlite-statements.ts'
+import { Transaction } from '../../src/store/transaction.ts'
 import type { EventQueue } from '../event-queue.ts'
 import type { Hooks, Statement } from '../hooks.ts'
 import type { Random } from '../random.ts'
@@ -27,6 +31,9 @@ export const calmStore: StoreWeather = { isDown: false, mostDelayMs: 0, conflict
 /** Of each transaction, in calm weather: that its answer takes longer than its commit, so that a process may die between. */
 const SLOW_ANSWER = 0.05
 const MOST_RUNS = 10
+/** By its text: `pragma query_only` would compile every statement anew. */
+const WRITES = /^\s*(insert|update|delete|replace|create|drop|alter)\b|^\s*with\b[^]*\b(insert|update|delete)\b/i
+const READ_ONLY = { message: 'attempt to write a readonly database', code: 'ERR_SQLITE_ERROR', errcode: 8 }
 
 /**
  * The real schema and the real statements, in memory and in this thread. A transaction runs within one event: nobody could
@@ -40,7 +47,7 @@ export class SimStore {
   readonly #network: Network
   readonly #random: Random
   readonly #hooks: Hooks
-  readonly #statements = new Map<string, Prepared>()
+  readonly #statements: SqliteStatements
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #onceCommitted = new Map<string, () => void>()
@@ -48,23 +55,30 @@ export class SimStore {
   /** Who runs a transaction in this event. */
   #open: string | undefined
 
-  constructor(queue: EventQueue, network: Network, random: Random, hooks: Hooks) {
+  constructor(
+    queue: EventQueue,
+    network: Network,
+    random: Random,
+    hooks: Hooks,
+    more: readonly Pick<Migration, 'text'>[] = [],
+  ) {
     this.#queue = queue
     this.#network = network
     this.#random = random
     this.#hooks = hooks
     this.#db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
-    this.#db.function('now_ms', { deterministic: false }, () => queue.nowMs)
+    this.#db.function('now_ms', { deterministic: false }, () => BigInt(queue.nowMs))
     this.#db.exec(APPLIED_TABLE)
-    for (const { text } of loadedMigrations()) this.#db.exec(text)
+    for (const { text } of [...loadedMigrations(), ...more]) this.#db.exec(text)
     this.mirror = new StoreMirror(this.#db, queue)
     this.#begin = this.#db.prepare('begin')
     this.#commit = this.#db.prepare('commit')
+    this.#statements = new SqliteStatements(this.#db, MAX_ROWS, true)
   }
 
   /** The store as one process reaches it. */
   databaseOf(process: SimProcess): Database {
-    return new SimDatabase(this, process)
+    return guardDatabase(new SimDriver(this, process))
   }
 
   /** Calls when this process has next committed something, before it is told so. */
@@ -92,24 +106,23 @@ export class SimStore {
   }
 
   run(text: string, params: readonly Value[]): Row[] {
-    const { statement, order } = this.#prepare(text)
-    return statement.all(...(order ? order.map((index) => params[index]!) : params)) as Row[]
+    return this.#statements.run(text, params) as Row[]
   }
 
   query(process: SimProcess, text: string, params: readonly Value[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.#reach(process, reject, () => {
-        const rows = attempt(() => this.#statement(process, { text, params }))
+        const rows = attempt(() => this.#statement(process, 'read', { text, params }))
         this.#answer(process, () => ('error' in rows ? reject(rows.error) : resolve(rows.value)))
       })
     })
   }
 
-  transaction<T>(process: SimProcess, work: (tx: Sql) => Promise<T>): Promise<T> {
+  transaction<T>(process: SimProcess, work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
       const begin = (runs: number): void => {
         this.#reach(process, reject, () => {
-          void this.#transact(process, work).then((end) => {
+          void this.#transact(process, work, limitMs).then((end) => {
             if (end === 'conflict') {
               if (runs < MOST_RUNS) begin(runs + 1)
               else reject(new AppError('busy', 'The database does not keep up: too many conflicts.'))
@@ -126,30 +139,26 @@ export class SimStore {
     })
   }
 
-  async #transact<T>(process: SimProcess, work: (tx: Sql) => Promise<T>): Promise<Ended<T> | 'conflict'> {
+  async #transact<T>(
+    process: SimProcess,
+    work: (tx: ScriptSql) => Promise<T>,
+    limitMs: number,
+  ): Promise<Ended<T> | 'conflict'> {
     const { weather } = this
     this.assertClosed()
     this.#open = process.name
     this.#begin.run()
     const statements: Statement[] = []
-    let failure: Error | undefined
-    const tx: Sql = {
-      query: async <R>(text: string, params: readonly Value[] = []) => {
-        if (this.#open !== process.name) throw new Error('a statement was sent after its transaction had ended')
-        if (failure) throw failure
-        try {
-          const statement = { text, params }
-          statements.push(statement)
-          return this.#statement(process, statement) as R[]
-        } catch (error) {
-          failure = error as Error
-          throw error
-        }
+    const transaction = new Transaction({
+      query: async (text, params) => {
+        const statement = { text, params }
+        statements.push(statement)
+        return this.#statement(process, 'query', statement)
       },
-    }
+      script: async (text) => this.#db.exec(text),
+    })
     try {
-      const value = await work(tx)
-      if (failure) throw failure
+      const value = await transaction.run(work, process.clock, limitMs)
       if (weather.conflict > 0 && this.#random.chance(weather.conflict)) {
         this.#rollback()
         return 'conflict'
@@ -180,14 +189,16 @@ export class SimStore {
     this.mirror.rolledBack()
   }
 
-  #statement(process: SimProcess, given: Statement): Row[] {
+  #statement(process: SimProcess, op: 'read' | 'query', given: Statement): Row[] {
     const statement = this.#hooks.statement ? this.#hooks.statement(given, process) : given
     if (!statement) return []
+    if (op === 'read' && WRITES.test(statement.text)) throw sqliteError('simulated', { op, ...statement }, READ_ONLY)
     try {
-      return this.run(statement.text, statement.params)
+      // Plain objects, as those that come out of the thread of the real store.
+      return this.run(statement.text, statement.params).map((row) => ({ ...row }))
     } catch (error) {
       const { message, code, errcode } = error as Error & { code?: string; errcode?: number }
-      throw sqliteError('simulated', { op: 'query', ...statement }, { message, code, errcode })
+      throw sqliteError('simulated', { op, ...statement }, { message, code, errcode })
     }
   }
 
@@ -211,34 +222,17 @@ export class SimStore {
   #later(process: SimProcess, answer: () => void): void {
     this.#queue.after(this.#random.between(1, Math.max(5, this.weather.mostDelayMs)), () => process.run(answer))
   }
-
-  #prepare(text: string): Prepared {
-    const known = this.#statements.get(text)
-    if (known) return known
-    checkStatement(text, [])
-    const order: number[] = []
-    const plain = text.replaceAll(/'[^']*'|--[^\n]*|\$(\d+)/g, (match, digits: string | undefined) => {
-      if (digits === undefined) return match
-      order.push(Number(digits) - 1)
-      return '?'
-    })
-    const isAsGiven = order.every((index, place) => index === place)
-    const prepared = { statement: this.#db.prepare(plain), order: isAsGiven ? undefined : order }
-    this.#statements.set(text, prepared)
-    return prepared
-  }
 }
 
 type Ended<T> = { value: T } | { error: Error }
 
-interface Prepared {
-  statement: StatementSync
-  /** Which parameter each place takes, where they are not taken as they come. */
-  order: number[] | undefined
-}
-
-class SimDatabase implements Database {
+/** What the program opens a file or a server for; the schema is there already. */
+class SimDriver implements Driver {
   readonly kind = 'sqlite'
+  readonly where = 'the simulated store'
+  readonly prelude = ''
+  readonly findTable = `select 1 as found from sqlite_master where type = 'table' and name = $1`
+  readonly listColumns = `select '' as "table", '' as "column" where false`
   readonly #store: SimStore
   readonly #process: SimProcess
 
@@ -247,15 +241,23 @@ class SimDatabase implements Database {
     this.#process = process
   }
 
-  query<T>(text: string, params: readonly Value[] = []): Promise<T[]> {
-    return this.#store.query(this.#process, text, params) as Promise<T[]>
+  read(text: string, params: readonly Value[]): Promise<Row[]> {
+    return this.#store.query(this.#process, text, params)
   }
 
-  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
-    return this.#store.transaction(this.#process, work)
+  transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {
+    // It runs in an event of the queue, and what is forbidden inside a transaction is known by the async context.
+    const inContext = AsyncLocalStorage.snapshot()
+    return this.#store.transaction(this.#process, (tx) => inContext(work, tx), limitMs)
   }
 
-  async close(): Promise<void> {}
+  snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return work({
+      query: async <R>(text: string, params: readonly Value[] = []) => (await this.read(text, params)) as R[],
+    })
+  }
+
+  async end(): Promise<void> {}
 }
 
 function attempt<T>(act: () => T): Ended<T> {

@@ -9,10 +9,10 @@ import {
   touchKeys,
   type NewKey,
 } from './api-keys.ts'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 
-export function describeApiKeys(create: CreateStore): void {
+export function describeApiKeys(create: () => Promise<ContractStore>): void {
   describe('API keys', () => {
     const bench = setUpWorkbench(create)
     let db: Database

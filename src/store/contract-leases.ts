@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { setUpWorkbench, type CreateStore } from './contract.ts'
+import { setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease } from './leases.ts'
 
 const HOUR_MS = 3_600_000
 
-export function describeLeases(create: CreateStore): void {
+export function describeLeases(create: () => Promise<ContractStore>): void {
   describe('leases', () => {
     const bench = setUpWorkbench(create)
     let db: Database

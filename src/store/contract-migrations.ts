@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { listRoutedKeys } from './api-keys.ts'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import { findMigrations, loadMigrations } from './migration-files.ts'
 import { listModels } from './models.ts'
 import { listNodes } from './nodes.ts'
@@ -10,7 +10,7 @@ import { listRules } from './rules.ts'
 const A = 'create table a (id text primary key);\n-- a comment; with a semicolon\ncreate index a_by_id on a (id);'
 const B = `create table b (id text primary key, made bigint not null);\ninsert into b values ('first; second', now_ms());`
 
-export function describeMigrations(create: CreateStore): void {
+export function describeMigrations(create: () => Promise<ContractStore>): void {
   describe('migrations', () => {
     const bench = setUpWorkbench(create)
     const applied = 'select version, name from schema_migrations order by version'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Rule } from '../core/types.ts'
 import { aRule } from '../testing/builders.ts'
-import { setUpWorkbench, type CreateStore } from './contract.ts'
+import { setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { deleteRule, findRule, listRules, saveRule, setBreaker, setRuleSource, toRule, type Breaker } from './rules.ts'
 
@@ -17,7 +17,7 @@ const broken: Breaker = {
   },
 }
 
-export function describeRules(create: CreateStore): void {
+export function describeRules(create: () => Promise<ContractStore>): void {
   describe('rules', () => {
     const bench = setUpWorkbench(create)
     let db: Database

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { insertKey, revokeKey } from './api-keys.ts'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { deleteSession, findSession, insertCode, insertSession, takeCode, type NewSession } from './sessions.ts'
 
 const HOUR_MS = 3_600_000
 
-export function describeSessions(create: CreateStore): void {
+export function describeSessions(create: () => Promise<ContractStore>): void {
   describe('sessions', () => {
     const bench = setUpWorkbench(create)
     let db: Database

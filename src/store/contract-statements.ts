@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database, Value } from './database.ts'
 import { ConstraintError } from './store-errors.ts'
 
@@ -13,7 +13,7 @@ const THINGS = `
   );
   create index things_by_amount on things (amount);`
 
-export function describeStatements(create: CreateStore): void {
+export function describeStatements(create: () => Promise<ContractStore>): void {
   describe('statements', () => {
     const bench = setUpWorkbench(create)
     let db: Database

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database, Sql } from './database.ts'
-import { LIMIT_MS } from './driver.ts'
 
 const COUNTERS = 'create table counters (name text primary key, value bigint not null)'
 
-export function describeTransactions(create: CreateStore): void {
+export function describeTransactions(create: () => Promise<ContractStore>): void {
   describe('transactions', () => {
     const bench = setUpWorkbench(create)
     let db: Database
@@ -22,22 +21,6 @@ export function describeTransactions(create: CreateStore): void {
 
     test('answers with what the work answers, and keeps what it wrote', async () => {
       expect(await db.transaction(async (tx) => (await insert(tx, 'a')).length)).toBe(0)
-      expect(await names()).toEqual(['a'])
-    })
-
-    test('sees its own writes; others do not until it has ended, and do not wait for it', async () => {
-      const wrote = Promise.withResolvers<void>()
-      const readByOthers = Promise.withResolvers<void>()
-      const done = db.transaction(async (tx) => {
-        await insert(tx, 'a')
-        expect(await tx.query('select name from counters')).toEqual([{ name: 'a' }])
-        wrote.resolve()
-        await readByOthers.promise
-      })
-      await wrote.promise
-      expect(await names()).toEqual([])
-      readByOthers.resolve()
-      await done
       expect(await names()).toEqual(['a'])
     })
 
@@ -108,32 +91,6 @@ export function describeTransactions(create: CreateStore): void {
       ended.resolve()
       await later
       expect(await names()).toEqual(['later'])
-    })
-
-    test('a transaction that never ends is undone, and does not hold up the others', async () => {
-      const timers: (() => void)[] = []
-      const clock = {
-        nowMs: () => 0,
-        after(delayMs: number, callback: () => void) {
-          if (delayMs === LIMIT_MS) timers.push(callback)
-          return () => {}
-        },
-      }
-      const limited = await bench.open({ migrations, clock })
-      const wrote = Promise.withResolvers<void>()
-      const stuck = failureOf(
-        limited.transaction(async (tx) => {
-          await insert(tx, 'stuck')
-          wrote.resolve()
-          await new Promise(() => {})
-        }),
-      )
-      await wrote.promise
-      const next = limited.transaction((tx) => insert(tx, 'next'))
-      timers[0]?.()
-      expect(await stuck).toMatchObject({ code: 'timeout' })
-      await next
-      expect(await names()).toEqual(['next'])
     })
 
     test('no update is lost', async () => {

@@ -12,6 +12,20 @@ export interface EmptyStore {
 
 export type CreateStore = () => Promise<EmptyStore>
 
+/** A store that the contract is tried on, with its schema or that of the given migrations. */
+export interface ContractStore {
+  open(deps?: DatabaseDeps): Promise<Database>
+  drop(): Promise<void>
+}
+
+/** Opened as the program opens it. */
+export function opened(create: CreateStore): () => Promise<ContractStore> {
+  return async () => {
+    const store = await create()
+    return { open: (deps) => openDatabase(store.target, deps), drop: () => store.drop() }
+  }
+}
+
 /** What each test of the contract works with; everything it makes is gone after it. */
 export interface Workbench {
   /** Opens the test's store; several handles may be open at once. */
@@ -20,25 +34,25 @@ export interface Workbench {
   migrations(files: Record<string, string>): string
 }
 
-export function setUpWorkbench(create: CreateStore): Workbench {
-  let store: EmptyStore
+export function setUpWorkbench(create: () => Promise<ContractStore>): Workbench {
+  let store: ContractStore
   let folder: string
   let folders = 0
-  const opened: Database[] = []
+  const handles: Database[] = []
 
   beforeEach(async () => {
     store = await create()
     folder = mkdtempSync(join(tmpdir(), 'flotilla-contract-'))
   })
   afterEach(async () => {
-    await Promise.allSettled(opened.splice(0).map((db) => db.close()))
+    await Promise.allSettled(handles.splice(0).map((db) => db.close()))
     await store.drop()
     rmSync(folder, { recursive: true, force: true })
   })
   return {
     async open(deps) {
-      const db = await openDatabase(store.target, deps)
-      opened.push(db)
+      const db = await store.open(deps)
+      handles.push(db)
       return db
     },
     migrations(files) {

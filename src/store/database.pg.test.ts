@@ -1,13 +1,14 @@
 import { describe } from 'vitest'
 import { createTestDatabase } from '../testing/postgres.ts'
 import { describeApiKeys } from './contract-api-keys.ts'
+import { describeConcurrency } from './contract-concurrency.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
 import { describeSessions } from './contract-sessions.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
-import type { EmptyStore } from './contract.ts'
+import { opened, type EmptyStore } from './contract.ts'
 
 async function emptyDatabase(): Promise<EmptyStore> {
   const database = await createTestDatabase()
@@ -15,11 +16,13 @@ async function emptyDatabase(): Promise<EmptyStore> {
 }
 
 describe('PostgreSQL', () => {
-  describeStatements(emptyDatabase)
-  describeTransactions(emptyDatabase)
-  describeMigrations(emptyDatabase)
-  describeLeases(emptyDatabase)
-  describeApiKeys(emptyDatabase)
-  describeRules(emptyDatabase)
-  describeSessions(emptyDatabase)
+  const create = opened(emptyDatabase)
+  describeStatements(create)
+  describeTransactions(create)
+  describeConcurrency(create)
+  describeMigrations(create)
+  describeLeases(create)
+  describeApiKeys(create)
+  describeRules(create)
+  describeSessions(create)
 })

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'vitest'
 import { describeApiKeys } from './contract-api-keys.ts'
+import { describeConcurrency } from './contract-concurrency.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
 import { describeSessions } from './contract-sessions.ts'
 import { describeStatements } from './contract-statements.ts'
 import { describeTransactions } from './contract-transactions.ts'
-import type { EmptyStore } from './contract.ts'
+import { opened, type EmptyStore } from './contract.ts'
 
 async function emptyFile(): Promise<EmptyStore> {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-sqlite-'))
@@ -20,11 +21,13 @@ async function emptyFile(): Promise<EmptyStore> {
 }
 
 describe('SQLite', () => {
-  describeStatements(emptyFile)
-  describeTransactions(emptyFile)
-  describeMigrations(emptyFile)
-  describeLeases(emptyFile)
-  describeApiKeys(emptyFile)
-  describeRules(emptyFile)
-  describeSessions(emptyFile)
+  const create = opened(emptyFile)
+  describeStatements(create)
+  describeTransactions(create)
+  describeConcurrency(create)
+  describeMigrations(create)
+  describeLeases(create)
+  describeApiKeys(create)
+  describeRules(create)
+  describeSessions(create)
 })

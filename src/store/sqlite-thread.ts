@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
+import { SqliteStatements } from './sqlite-statements.ts'
 
-// The only code in the database thread. It imports nothing but node:*, so that the thread stays small and starts fast.
+// The only code in the database thread. It imports nothing but node:* and the statements, so that the thread stays small and starts fast.
 
 export type Command =
   | { op: 'open'; file: string; busyTimeoutMs: number; maxRows: number }
@@ -22,59 +23,19 @@ export interface Failure {
 
 export type Reply = { id: number; rows: unknown[] } | { id: number; failure: Failure }
 
-/** Statements kept compiled, per connection. The program has fewer texts than this; the limit is for the day it has not. */
-const MAX_STATEMENTS = 256
-
 class Connection {
   readonly db: DatabaseSync
-  readonly #statements = new Map<string, { statement: StatementSync; placeholders: number }>()
+  readonly #statements: SqliteStatements
 
   constructor(file: string, options: { readOnly: boolean; timeout: number }) {
     this.db = new DatabaseSync(file, { ...options, enableForeignKeyConstraints: true })
     // A bigint, because a number would become a floating point value in SQL.
     this.db.function('now_ms', { deterministic: false }, () => BigInt(Date.now()))
+    this.#statements = new SqliteStatements(this.db, maxRows)
   }
 
   run(text: string, params: readonly (string | number | null)[]): unknown[] {
-    const { statement, placeholders } = this.#prepare(text)
-    if (placeholders !== params.length) {
-      throw new Error(`the statement has ${placeholders} placeholders and ${params.length} parameters`)
-    }
-    const named: Record<string, string | number | bigint | null> = {}
-    for (const [index, value] of params.entries()) {
-      named[`$${index + 1}`] = Number.isInteger(value) ? BigInt(value as number) : value
-    }
-    const rows: unknown[] = []
-    try {
-      for (const row of statement.iterate(named)) {
-        if (rows.length === maxRows) throw new Error(`the answer has more than ${maxRows} rows`)
-        rows.push(row)
-      }
-    } catch (error) {
-      // Node would throw the same failure again at its next use, whatever that asks for.
-      this.#statements.delete(text)
-      throw error
-    }
-    return rows
-  }
-
-  #prepare(text: string): { statement: StatementSync; placeholders: number } {
-    let entry = this.#statements.get(text)
-    // Taken out and put back at the end: the oldest is always the first.
-    if (entry) this.#statements.delete(text)
-    else entry = this.#compile(text)
-    this.#statements.set(text, entry)
-    if (this.#statements.size > MAX_STATEMENTS) this.#statements.delete(this.#statements.keys().next().value!)
-    return entry
-  }
-
-  #compile(text: string): { statement: StatementSync; placeholders: number } {
-    const statement = this.db.prepare(text)
-    // SQLite silently ignores what follows the first statement.
-    if (/[^\s;]/.test(text.slice(statement.sourceSQL.length))) throw new Error('more than one statement')
-    const code = text.replaceAll(/'[^']*'|--[^\n]*/g, '')
-    const numbers = [...code.matchAll(/\$(\d+)/g)].map((match) => Number(match[1]))
-    return { statement, placeholders: Math.max(0, ...numbers) }
+    return this.#statements.run(text, params)
   }
 }
 
