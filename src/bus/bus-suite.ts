@@ -18,34 +18,52 @@ const beat = aHeartbeat()
 const aStart = { id: 'r', generation: 1, model_name: 'm', replica_index: 0, engine: 'sim', source: null, options: {} }
 const second = { timeoutMs: 2000 }
 
-/** The bus as the roles use it, with the users and rights they have in production. */
-export function describeBus(name: string, startServer: StartBus): void {
-  describe(`the bus on ${name}`, () => {
-    async function aBus() {
-      const seeds: Record<string, string> = {
-        control: newSeed(),
-        gateway: newSeed(),
-        node1: newSeed(),
-        node2: newSeed(),
-      }
-      const roleOf = (client: string): BusRole => (client.startsWith('node') ? 'node' : (client as BusRole))
-      const users = Object.entries(seeds).map(([client, seed]) => ({
-        publicKey: publicKeyOf(seed),
-        permissions: permissionsFor(roleOf(client), client),
-      }))
-      const server = await startServer(users)
-      onTestFinished(() => server.stop())
-      const join = async (client: string): Promise<Bus> => {
-        const address = { url: server.url, seed: seeds[client] }
+/** The clients that the suite connects; a node's name is its id. */
+const CLIENTS = ['control', 'gateway', 'node1', 'node2']
+
+/** A bus with those clients, and the rights that each has in production. */
+export interface BusScene {
+  join: (client: string) => Promise<Bus>
+  /** The server is away; the returned function brings it back. */
+  goAway: () => Promise<() => Promise<void>>
+}
+
+export function roleOf(client: string): BusRole {
+  return client.startsWith('node') ? 'node' : (client as BusRole)
+}
+
+export function onServer(startServer: StartBus): () => Promise<BusScene> {
+  return async () => {
+    const seeds = new Map(CLIENTS.map((client) => [client, newSeed()]))
+    const users = [...seeds].map(([client, seed]) => ({
+      publicKey: publicKeyOf(seed),
+      permissions: permissionsFor(roleOf(client), client),
+    }))
+    const server = await startServer(users)
+    onTestFinished(() => server.stop())
+    return {
+      async join(client) {
+        const address = { url: server.url, seed: seeds.get(client) }
         const bus = await connectBus({ address, role: roleOf(client), clientId: client, log: silentLogger })
         onTestFinished(() => bus.dispose())
         return bus
-      }
-      return { server, users, join }
+      },
+      async goAway() {
+        await server.stop()
+        return async () => {
+          const again = await startServer(users, server.port)
+          onTestFinished(() => again.stop())
+        }
+      },
     }
+  }
+}
 
+/** The bus as the roles use it. */
+export function describeBus(name: string, open: () => Promise<BusScene>): void {
+  describe(`the bus on ${name}`, () => {
     test('an event reaches who listens, with the node it came from', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const [control, node] = [await join('control'), await join('node1')]
       const heard: [number, string][] = []
       control.subscribe('heartbeat', ({ seq }, nodeId) => void heard.push([seq, nodeId]))
@@ -57,7 +75,7 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('a request is answered, and an error comes back with its code', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const [control, node] = [await join('control'), await join('node1')]
       node.respond('replicaStart', async () => ({ known_from_seq: 4 }), 'node1')
       node.respond('replicaStop', () => Promise.reject(new AppError('conflict', 'too late')), 'node1')
@@ -77,7 +95,7 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('a request that nobody hears fails at once, as unavailable', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const control = await join('control')
       const request = control.request('replicaStart', aStart, { nodeId: 'node1', timeoutMs: 60_000 })
       await expect(request).rejects.toBeInstanceOf(NobodyListensError)
@@ -88,7 +106,7 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('of several who hear a request, the one that knows answers; when none does it is silence, not absence', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const control = await join('control')
       const gateways = [await join('gateway'), await join('gateway'), await join('gateway')]
       const asked = [0, 0, 0]
@@ -114,7 +132,7 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('a message that does not fit its schema is dropped, and a request told so', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const [control, node] = [await join('control'), await join('node1')]
       const heard: number[] = []
       control.subscribe('heartbeat', ({ seq }) => void heard.push(seq))
@@ -138,7 +156,7 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('a node can neither speak for another nor hear what is meant for another', async () => {
-      const { join } = await aBus()
+      const { join } = await open()
       const [control, node1, node2] = [await join('control'), await join('node1'), await join('node2')]
       const heard: string[] = []
       control.subscribe('heartbeat', (_, nodeId) => void heard.push(nodeId))
@@ -161,16 +179,15 @@ export function describeBus(name: string, startServer: StartBus): void {
     })
 
     test('after the server was away, subscriptions are back and told so', async () => {
-      const { server, users, join } = await aBus()
+      const { join, goAway } = await open()
       const [control, node] = [await join('control'), await join('node1')]
       let heard = 0
       let reconnects = 0
       control.subscribe('heartbeat', () => void (heard += 1))
       control.onReconnect(() => void (reconnects += 1))
-      await server.stop()
+      const comeBack = await goAway()
       await until(() => !control.isConnected() && !node.isConnected())
-      const again = await startServer(users, server.port)
-      onTestFinished(() => again.stop())
+      await comeBack()
       await until(() => control.isConnected() && node.isConnected())
       await until(() => {
         node.publish('heartbeat', beat, 'node1')

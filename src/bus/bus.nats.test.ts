@@ -1,7 +1,7 @@
 import { startNatsServer } from '../testing/nats-server.ts'
-import { describeBus, type StartBus } from './bus-suite.ts'
+import { describeBus, onServer, type StartBus } from './bus-suite.ts'
 import { describeHostile } from './hostile-suite.ts'
 
 const start: StartBus = (users, port = 0) => startNatsServer({ users, port })
-describeBus('nats-server', start)
+describeBus('nats-server', onServer(start))
 describeHostile('nats-server', start)
