@@ -21,12 +21,22 @@ const isBuilt =
 if (!isBuilt) process.exitCode = 1
 
 function copyRest(): boolean {
+  fs.copyFileSync(path.join(root, 'src/flotilla.cjs'), path.join(dist, 'src/flotilla.cjs'))
   for (const folder of ['migrations', 'models', 'ui/dist'])
     fs.cpSync(path.join(root, folder), path.join(dist, folder), { recursive: true })
   const { name, version, description, license, type, dependencies, engines } = JSON.parse(
     fs.readFileSync(path.join(root, 'package.json'), 'utf8'),
   ) as Record<string, unknown>
-  const forUse = { name, version, description, license, type, bin: { flotilla: 'src/main.js' }, dependencies, engines }
+  const forUse = {
+    name,
+    version,
+    description,
+    license,
+    type,
+    bin: { flotilla: 'src/flotilla.cjs' },
+    dependencies,
+    engines,
+  }
   fs.writeFileSync(path.join(dist, 'package.json'), `${JSON.stringify(forUse, null, 2)}\n`)
   console.log('✓ copied migrations, models, ui/dist and package.json')
   return true
@@ -50,8 +60,8 @@ async function listParts(): Promise<boolean> {
 
 /** What was built must at least start. */
 async function tryOut(): Promise<boolean> {
-  const main = path.join(dist, 'src/main.js')
-  const { code, output } = await runChild(process.execPath, [main, '--version'])
-  console.log(`${code === 0 ? '✓' : '✗'} node dist/src/main.js --version: ${output.trim()}`)
+  const entry = path.join(dist, 'src/flotilla.cjs')
+  const { code, output } = await runChild(process.execPath, [entry, '--version'])
+  console.log(`${code === 0 ? '✓' : '✗'} node dist/src/flotilla.cjs --version: ${output.trim()}`)
   return code === 0
 }

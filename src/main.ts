@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=1
 import type { Command, Subcommand } from './cli/command.ts'
 import { commandHelp, generalHelp, subcommandHelp } from './cli/help.ts'
 import { parseArguments, type Invocation } from './cli/parse-arguments.ts'

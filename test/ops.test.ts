@@ -42,7 +42,7 @@ describe('the Dockerfile', () => {
   test('names options that there are, and copies what the build makes', () => {
     const env = Object.fromEntries([...lines.join('\n').matchAll(/(FLOTILLA_\w+)=(\S+)/g)].map(([, k, v]) => [k!, v!]))
     expect(configOf(env, 'up')).toMatchObject({ data: '/data', listen: { host: '0.0.0.0', port: 8080 } })
-    expect(readFileSync(join(ops, '../scripts/build.ts'), 'utf8')).toContain("bin: { flotilla: 'src/main.js' }")
+    expect(readFileSync(join(ops, '../scripts/build.ts'), 'utf8')).toContain("bin: { flotilla: 'src/flotilla.cjs' }")
     const sent = read('Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
