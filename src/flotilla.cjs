@@ -12,7 +12,7 @@ var main = path.join(__dirname, 'main.js')
 var flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1']
 
 if (isOlder(process.versions.node, needed)) {
-  console.error(
+  process.stderr.write(
     'Flotilla needs Node ' +
       needed +
       ' or newer, and this is ' +
@@ -20,7 +20,7 @@ if (isOlder(process.versions.node, needed)) {
       ' (' +
       process.execPath +
       '). ' +
-      'Install a newer Node, or run Flotilla from its container image or a copy of its repository, which bring their own.',
+      'Install a newer Node, or run Flotilla from its container image or a copy of its repository, which bring their own.\n',
   )
   process.exitCode = 2
 } else {
@@ -48,6 +48,7 @@ function restart() {
       process.env,
     )
   } catch (error) {
+    void error
     /* Not allowed here, by Node's permission model for one. */
   }
 }

@@ -6,6 +6,7 @@ import { findConfigFile, fromEnvironment } from './config/sources.ts'
 import { toConfig } from './config/to-config.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import { stderrOutput } from './platform/outputs.ts'
+import { knowsUtf8, toAscii } from './platform/terminal-looks.ts'
 import { version } from './platform/version.ts'
 
 // A terminal that is gone or a disk that is full is no failure of what was asked for.
@@ -15,7 +16,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  const text = describe(error)
+  const text = shown(describe(error))
   // What is said of a command names it already: "flotilla up: …".
   stderrOutput().write(text.startsWith('flotilla ') ? `${text}\n` : `flotilla: ${text}\n`)
   process.exit(error instanceof AppError && error.code === 'usage' ? 2 : 1)
@@ -35,11 +36,16 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(`${version}\n`)
       return 0
     case 'help':
-      process.stdout.write(helpText(parsed.command, parsed.subcommand))
+      process.stdout.write(shown(helpText(parsed.command, parsed.subcommand)))
       return 0
     case 'run':
       return run(parsed, await loadConfig(parsed))
   }
+}
+
+/** What a terminal without UTF-8 can show. */
+function shown(text: string): string {
+  return knowsUtf8() ? text : toAscii(text)
 }
 
 function helpText(command: Command | undefined, subcommand: Subcommand | undefined): string {

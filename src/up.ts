@@ -13,6 +13,7 @@ import { openDataFolder } from './platform/data-folder.ts'
 import type { Logger } from './platform/log.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import type { Trust } from './platform/tls/trust.ts'
+import { knowsUtf8, toAscii, wantsColour } from './platform/terminal-looks.ts'
 import { version } from './platform/version.ts'
 import { stdoutOutput } from './platform/outputs.ts'
 import { openTracing } from './open-tracing.ts'
@@ -59,7 +60,7 @@ export function runUp(config: Config): Promise<number> {
     const { serving, absent } = await firstReplicas(frontend, { clock, placement: config.placement, say })
     const models = serving.length > 0 ? serving : await standIn(frontend.db, absent)
     announce(frontend, options)
-    const colour = process.stdout.isTTY && !process.env['NO_COLOR']
+    const colour = wantsColour(process.stdout)
     const dashboard = await dashboardLink(frontend, process.stdout.isTTY)
     const { url, tls } = frontend
     const certificate = tls?.isSelfSigned ? (config.tls_cert ?? folder.file('tls.crt')) : undefined
@@ -75,7 +76,7 @@ function firstStartOf({ first_model: firstModel, models_dir: served }: Config): 
 }
 
 function say(line: string): void {
-  stdoutOutput().write(`${line}\n`)
+  stdoutOutput().write(`${knowsUtf8() ? line : toAscii(line)}\n`)
 }
 
 /** A NATS server without accounts is reached with the user that its URL names, by this worker, too. */

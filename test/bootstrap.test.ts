@@ -17,7 +17,7 @@ test('the first run installs, the next one does not', async () => {
   const first = await bootstrap(root, ['say.ts'])
   expect(first).toMatchObject({ code: 0, stdout: 'said []\n' })
   expect(first.stderr).toMatch(
-    /^Installing Flotilla's dependencies \(first run, about 350 MB\)…\nInstalled in \d+ s\.\n$/,
+    /^Installing Flotilla's dependencies \(first run, about 350 MB\)\.\.\.\nInstalled in \d+ s\.\n$/,
   )
   expect(await bootstrap(root, ['say.ts'])).toEqual({ code: 0, signal: null, stdout: 'said []\n', stderr: '' })
 })
@@ -118,7 +118,7 @@ test('two at once: one installs while the other waits and says so', async () => 
   const runs = await Promise.all([bootstrap(root, ['say.ts'], { onOutput }), bootstrap(root, ['say.ts'], { onOutput })])
   expect(runs.map((run) => run.code)).toEqual([0, 0])
   const stderr = runs.map((run) => run.stderr).join('')
-  expect(stderr.match(/waiting for it…/g)).toHaveLength(2)
+  expect(stderr.match(/waiting for it\.\.\./g)).toHaveLength(2)
   expect(stderr.match(/Installed in/g)).toHaveLength(1)
 })
 
@@ -130,7 +130,7 @@ test('the dashboard is built before a frontend starts, and only then', async () 
   expect(fs.existsSync(path.join(root, 'ui/dist/index.html'))).toBe(false)
   const first = await bootstrap(root, ['src/main.ts', 'up'])
   expect(first).toMatchObject({ code: 0, stdout: 'said ["up"]\n' })
-  expect(first.stderr).toMatch(/^Building the dashboard \(first run\)…\nBuilt in \d+ s\.\n$/)
+  expect(first.stderr).toMatch(/^Building the dashboard \(first run\)\.\.\.\nBuilt in \d+ s\.\n$/)
   expect((await bootstrap(root, ['src/main.ts', 'frontend'])).stderr).toBe('')
   fs.writeFileSync(path.join(root, 'ui/page.tsx'), 'changed')
   expect((await bootstrap(root, ['src/main.ts', 'up', '--help'])).stderr).toBe('')

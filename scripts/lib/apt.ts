@@ -10,7 +10,7 @@ export function canInstall(): boolean {
 /** Installs Debian packages without starting any service. Tries twice: mirrors are busy at times. */
 export async function installPackages(packages: readonly string[]): Promise<void> {
   const startedMs = performance.now()
-  console.log(`Installing ${packages.join(', ')} with apt-get…`)
+  console.log(`Installing ${packages.join(', ')} with apt-get...`)
   keepFromMakingCluster()
   const allowServices = forbidServices()
   try {

@@ -25,7 +25,7 @@ export function needsDashboard(script, args) {
 export async function ensureDashboard(root) {
   const state = stateOfBuild(root)
   if (state === 'built') return
-  console.error(`Building the dashboard (${state === 'missing' ? 'first run' : 'its sources have changed'})…`)
+  console.error(`Building the dashboard (${state === 'missing' ? 'first run' : 'its sources have changed'})...`)
   const startedMs = Date.now()
   const { ending, output } = await runBuild(root)
   const seconds = Math.round((Date.now() - startedMs) / 1000)

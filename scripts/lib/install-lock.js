@@ -22,7 +22,7 @@ export async function takeLock(root, { name = 'install', doing = "installing Flo
   const deadlineMs = Date.now() + waitAtMostMs
   let hasSaid = false
   while (!(await tryTake(file, text()))) {
-    if (!hasSaid) console.error(`Another process is ${doing} (${file}); waiting for it…`)
+    if (!hasSaid) console.error(`Another process is ${doing} (${file}); waiting for it...`)
     hasSaid = true
     if (Date.now() > deadlineMs) {
       throw new Problem(

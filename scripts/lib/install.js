@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { takeLock } from './install-lock.js'
 import { otherPaths } from './launch.js'
 import { Problem } from './problem.js'
+import { watchNpm, wordsOf } from './quiet-npm.js'
 
 /** Of npm's output, kept to be shown if it fails. */
 const maxOutputChars = 100_000
@@ -66,8 +67,8 @@ async function install(root, lock) {
   const isUpdate = fs.existsSync(stampFile(root))
   console.error(
     isUpdate
-      ? "Installing Flotilla's dependencies again (package-lock.json has changed)…"
-      : "Installing Flotilla's dependencies (first run, about 350 MB)…",
+      ? "Installing Flotilla's dependencies again (package-lock.json has changed)..."
+      : "Installing Flotilla's dependencies (first run, about 350 MB)...",
   )
   fs.rmSync(stampFile(root), { force: true })
   fs.rmSync(npmsRecord(root), { force: true })
@@ -89,7 +90,7 @@ async function install(root, lock) {
 function runNpm(root, lock) {
   const { command, before } = npmCommand(root)
   // Without dev dependencies there would be no Node that fits, whatever NODE_ENV says.
-  const args = [...before, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = [...before, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=http']
   const env = { ...process.env, PATH: otherPaths(root).join(path.delimiter) }
   // A process group of its own, so that npm and the install scripts under it can be stopped together.
   const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
@@ -97,7 +98,11 @@ function runNpm(root, lock) {
   if (child.pid) lock.alsoHeldBy(child.pid)
 
   let output = ''
-  const keep = (chunk) => (output = (output + chunk).slice(-maxOutputChars))
+  const watch = watchNpm({ registry: () => registryHost(command, before, { cwd: root, env }), say: console.error })
+  const keep = (chunk) => {
+    output = (output + chunk).slice(-maxOutputChars)
+    watch.heard(String(chunk))
+  }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
 
@@ -106,10 +111,11 @@ function runNpm(root, lock) {
     isInterrupted = true
     if (child.pid && child.exitCode === null) process.kill(-child.pid, 'SIGTERM')
   }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'orphaned']
   for (const signal of signals) process.on(signal, stop)
   return new Promise((resolve, reject) => {
     child.on('error', (error) => {
+      watch.end()
       const line =
         error.code === 'ENOENT'
           ? 'npm was not found, and Flotilla needs it to install its dependencies: install npm, or put it on PATH.'
@@ -117,8 +123,20 @@ function runNpm(root, lock) {
       reject(new Problem(line))
     })
     child.on('close', (code, signal) => {
+      watch.end()
       for (const name of signals) process.off(name, stop)
-      resolve({ ending: isInterrupted ? 'interrupted' : signal ? `${signal}` : `exit code ${code}`, output })
+      const ending = isInterrupted ? 'interrupted' : signal ? `${signal}` : `exit code ${code}`
+      resolve({ ending, output: wordsOf(output) })
+    })
+  })
+}
+
+/** The machine that packages come from, by npm's own configuration; without what may be secret in its address. */
+function registryHost(command, before, options) {
+  return new Promise((resolve) => {
+    execFile(command, [...before, 'config', 'get', 'registry'], { ...options, timeout: 5000 }, (error, stdout) => {
+      const text = stdout.trim()
+      resolve(!error && URL.canParse(text) ? new URL(text).host : undefined)
     })
   })
 }

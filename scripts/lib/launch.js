@@ -95,11 +95,17 @@ export function runWith(node, script, args) {
   const child = spawn(node, [...nodeFlags, bootstrap, '--here', script, ...args], {
     stdio: 'inherit',
   })
+  let isAsked = false
+  const pass = (signal) => {
+    isAsked = true
+    child.kill(signal)
+  }
   // Ctrl-C reaches the child from the terminal, and the child decides what it means. The others are sent to us alone.
   const handlers = {
-    SIGINT: () => {},
-    SIGTERM: () => child.kill('SIGTERM'),
-    SIGHUP: () => child.kill('SIGHUP'),
+    SIGINT: () => void (isAsked = true),
+    SIGTERM: () => pass('SIGTERM'),
+    SIGHUP: () => pass('SIGHUP'),
+    orphaned: () => isAsked || pass('SIGTERM'),
   }
   for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler)
   return new Promise((resolve) => {

@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { ensureDashboard, needsDashboard } from './dashboard.js'
 import { ensureInstalled } from './install.js'
 import { canRunTypeScript, oldestNode, pinnedNode, runHere, runWith } from './launch.js'
+import { stopInOrder, whenNpmIsGone } from './npm-parent.js'
 import { Problem } from './problem.js'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** @param {string[]} args what follows `bootstrap.js` on the command line */
 export async function start(args) {
+  whenNpmIsGone(root, stopInOrder)
   try {
     // `--here` is how bootstrap calls itself with the pinned Node: everything is ready, only run the script.
     if (args[0] === '--here') return await runHere(root, resolveScript(args[1]), args.slice(2))

@@ -1,6 +1,8 @@
 import { AppError } from '../platform/errors.ts'
 import { untilSignal } from '../platform/signals.ts'
+import { knowsUtf8, toAscii, wantsColour } from '../platform/terminal-looks.ts'
 import { openScreen } from './screen.ts'
+import { cutWith } from './text-width.ts'
 
 /** Where a command speaks to a person or a pipe. */
 export interface Terminal {
@@ -19,7 +21,7 @@ export interface Terminal {
   /** A line that takes the place of the last one, or nothing; elsewhere than on a terminal every line stays. */
   live(text: string): void
   ask(question: string): Promise<string>
-  /** Text to stdout as it comes, without the end of a line. */
+  /** Text to stdout as it is and as it comes, without the end of a line. */
   write(text: string): void
   /** One line that a person types, with earlier ones to go back to; `undefined` when there are no more (Ctrl-D). */
   readLine(prompt: string, earlier: readonly string[]): Promise<string | undefined>
@@ -34,18 +36,22 @@ export interface Terminal {
 }
 
 export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr, env } = process
+  const { stdin, stdout, stderr } = process
+  const isUtf8 = knowsUtf8()
+  const shown = isUtf8 ? (text: string): string => text : toAscii
+  if (!isUtf8) cutWith('...')
   // `flotilla nodes | head` closes the pipe early, which is nobody's mistake.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
     columns: stdout.columns || 80,
-    colour: stdout.isTTY && !env['NO_COLOR'],
+    colour: wantsColour(stdout),
     interactive: stdin.isTTY && stderr.isTTY,
     screen: stdout.isTTY,
-    print: (text) => void stdout.write(`${text}\n`),
+    print: (text) => void stdout.write(`${shown(text)}\n`),
     taken: () => (stdout.writableNeedDrain ? new Promise((resolve) => stdout.once('drain', resolve)) : undefined),
-    note: (text) => void stderr.write(`${text}\n`),
-    live(text) {
+    note: (text) => void stderr.write(`${shown(text)}\n`),
+    live(given) {
+      const text = shown(given)
       if (stderr.isTTY) stderr.write(`\r${text}\u001B[K`)
       else if (text !== '') stderr.write(`${text}\n`)
     },
@@ -54,7 +60,7 @@ export function processTerminal(): Terminal {
       const lines = createInterface({ input: stdin, output: stderr })
       // Ctrl-C and Ctrl-D at the question are a no; the line they leave behind is ended.
       const gone = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)))
-      const answer = await Promise.race([lines.question(question), gone])
+      const answer = await Promise.race([lines.question(shown(question)), gone])
       if (answer === undefined) stderr.write('\n')
       lines.close()
       return answer ?? ''

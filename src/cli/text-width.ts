@@ -14,10 +14,17 @@ export function widthOf(text: string): number {
   return width
 }
 
+/** What stands for what is cut off: one for the whole program, by what its terminal can show. */
+let cut = '…'
+
+export function cutWith(mark: string): void {
+  cut = mark
+}
+
 /** At most `width` columns; what is cut off is replaced by `…`. */
 export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
-  return width > 0 ? `${beginning(text, width - 1)}…` : ''
+  return width > cut.length ? `${beginning(text, width - cut.length)}${cut}` : cut.slice(0, Math.max(0, width))
 }
 
 /** What fits `width` columns, at least one character, and the rest. */

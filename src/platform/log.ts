@@ -2,6 +2,7 @@ import { isatty } from 'node:tty'
 import { pino, type Logger } from 'pino'
 import type { LossyOutput } from './lossy-output.ts'
 import { stderrOutput } from './outputs.ts'
+import { wantsColour } from './terminal-looks.ts'
 
 export type { Logger }
 
@@ -45,7 +46,7 @@ async function prettyInto(output: LossyOutput, isTerminal: boolean): Promise<{ w
   // Loaded only when wanted: it costs 3 MB and 20 ms.
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({
-    colorize: isTerminal && !process.env['NO_COLOR'],
+    colorize: wantsColour({ isTTY: isTerminal }),
     translateTime: 'SYS:HH:MM:ss',
     // One event, one line; an error still shows its stack below. Other fields are written as JSON, these as they are:
     // whoever chose a name that ends the line would write lines of his own.

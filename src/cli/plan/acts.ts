@@ -56,7 +56,10 @@ export async function applyDocument(
 export const exportDocument: Act = async (client) => {
   const document = await client.api.call('exportDocument')
   const { stringify } = await import('yaml')
-  return show(client, document, () => [stringify(document, { lineWidth: 100 }).trimEnd()])
+  if (client.json) return show(client, document, () => [])
+  // Not printed but written as it is: it may be read again, whatever the terminal can show.
+  client.terminal.write(stringify(document, { lineWidth: 100 }))
+  return 0
 }
 
 export const whatIf: Act = async (client, given) => {
