@@ -44,6 +44,6 @@ function runBuild(root) {
   child.stderr.on('data', keep)
   return new Promise((resolve) => {
     child.on('error', (error) => resolve({ ending: error.message, output }))
-    child.on('close', (code, signal) => resolve({ ending: signal ? `${signal}` : `exit code ${code}`, output }))
+    child.on('close', (code, signal) => resolve({ ending: signal ? signal : `exit code ${code}`, output }))
   })
 }

@@ -125,7 +125,7 @@ function runNpm(root, lock) {
     child.on('close', (code, signal) => {
       watch.end()
       for (const name of signals) process.off(name, stop)
-      const ending = isInterrupted ? 'interrupted' : signal ? `${signal}` : `exit code ${code}`
+      const ending = isInterrupted ? 'interrupted' : signal ? signal : `exit code ${code}`
       resolve({ ending, output: wordsOf(output) })
     })
   })
