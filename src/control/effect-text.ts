@@ -1,3 +1,4 @@
+import { holdsReplicas } from '../core/nodes/availability.ts'
 import { printSelector } from '../api/selector-text.ts'
 import type { LeftWithout } from '../core/declare/left-without.ts'
 import { nearNames } from '../core/lib/near-names.ts'
@@ -13,7 +14,7 @@ type Selecting = { modelName: string; nodeSelector: Selector }
 
 /** Undefined when a node matches, or when there is no node to match. */
 export function noNodeMatches({ modelName, nodeSelector }: Selecting, nodes: readonly Node[]): string | undefined {
-  const all = nodes.filter(({ approved, nodeType }) => approved && nodeType === 'backend')
+  const all = nodes.filter(holdsReplicas)
   const keys = Object.keys(nodeSelector)
   if (keys.length === 0 || all.length === 0) return undefined
   if (all.some(({ labels }) => mismatchOf(nodeSelector, labels) === undefined)) return undefined

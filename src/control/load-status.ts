@@ -1,7 +1,7 @@
 import type { Loading, LoadStatus } from '../api/load-status.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
 import { mayFitLater } from '../core/placement/may-fit-later.ts'
-import { mismatchOf } from '../core/placement/selector.ts'
+import { isServedOn } from '../core/nodes/availability.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
 import { Memory } from '../core/reconcile/memory.ts'
@@ -42,9 +42,8 @@ const nothing = { loading: null, reason: null, next_attempt_at: null } as const 
 /** On a node that is gone or being emptied, or no longer among those that the rule asks for, it will serve nobody. */
 function willServe({ nodes, rules }: StoredWorld, { nodeId, modelName }: Replica): boolean {
   const node = nodes.find(({ id }) => id === nodeId)
-  if (!node || node.desired === 'draining' || node.liveness === 'offline') return false
   const selector = rules.find((rule) => rule.modelName === modelName)?.nodeSelector ?? {}
-  return mismatchOf(selector, node.labels) === undefined
+  return node !== undefined && isServedOn(selector, node)
 }
 
 /** No replica of it is on its way: by what the next turn would do. */

@@ -1,3 +1,4 @@
+import { holdsReplicas } from '../core/nodes/availability.ts'
 import { stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { fromHeaderMessage } from '../api/header-message.ts'
@@ -47,8 +48,7 @@ export async function readFacts(
 /** Those that could run it have its files, if anybody has. */
 export function nodesThatMayTell({ engine }: Pick<Model, 'engine'>, nodes: readonly Node[]): Node[] {
   return nodes.filter(
-    ({ approved, liveness, nodeType, engines }) =>
-      approved && liveness === 'online' && nodeType === 'backend' && engines[engine]?.whyNot === null,
+    (node) => holdsReplicas(node) && node.liveness === 'online' && node.engines[engine]?.whyNot === null,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { ModelSaved } from '../../api/admin/model-schemas.ts'
 import type { RuleInput } from '../../api/admin/rule-schemas.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'
-import { isEnding } from '../../core/lifecycle/states.ts'
+import { isStaying } from '../../core/lifecycle/states.ts'
 import type { Model, Replica } from '../../core/types.ts'
 
 export interface Saving {
@@ -19,8 +19,7 @@ export function effectOf({ before, after, replicas, rule }: Saving): ModelSaved[
     return { is_changed: false, replaced: 0, text: 'Nothing changes: it means the same as before.' }
   }
   const replaced = replicas.filter(({ state, revision }) => {
-    const isRunning = state !== 'failed' && !isEnding(state)
-    return isRunning && revision !== after.revision
+    return isStaying(state) && revision !== after.revision
   }).length
   return { is_changed: true, replaced, text: textOf(before, after, replaced, rule) }
 }

@@ -2,7 +2,7 @@ import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { noNodeMatches } from '../effect-text.ts'
 import { isOnTheWay } from '../../core/lifecycle/states.ts'
-import { mismatchOf } from '../../core/placement/selector.ts'
+import { wantedReplicas } from '../../core/reconcile/spread.ts'
 import { routableReplicas } from '../../core/routing/table.ts'
 import type { Node } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -64,13 +64,8 @@ interface Counts {
 }
 
 function wantedOf(row: RuleRow, nodes: readonly Node[]): number {
-  return row.spread_all ? nodes.filter((node) => isMeant(row, node)).length : row.min_replicas
-}
-
-/** Would a replica on every node come to this one? */
-function isMeant({ node_selector: selector }: RuleRow, node: Node): boolean {
-  const takesPart = node.approved && node.desired === 'active' && node.liveness !== 'offline'
-  return takesPart && node.nodeType === 'backend' && !mismatchOf(selector, node.labels)
+  const { spread_all: spreadAll, min_replicas: minReplicas, node_selector: nodeSelector } = row
+  return wantedReplicas({ spreadAll, minReplicas, nodeSelector }, nodes)
 }
 
 function stateOf(row: RuleRow, { wanted, ready, coming }: Counts, nowMs: number): RuleView['state'] {

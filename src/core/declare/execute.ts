@@ -1,5 +1,5 @@
 import { isEnding } from '../lifecycle/states.ts'
-import { mismatchOf } from '../placement/selector.ts'
+import { isServedOn } from '../nodes/availability.ts'
 import type { Plan } from '../reconcile/plan.ts'
 import { reservedReplica } from '../reconcile/reserved-replica.ts'
 import type { Node, Replica, World } from '../types.ts'
@@ -45,7 +45,7 @@ function isServed({ replicas, nodes, models, rules }: World, modelName: string):
   return replicas.some((replica) => {
     if (replica.modelName !== modelName || replica.state !== 'ready' || replica.revision !== revision) return false
     const node = nodes.find(({ id }) => id === replica.nodeId)
-    return node?.desired === 'active' && !mismatchOf(selector, node.labels)
+    return node !== undefined && isServedOn(selector, node)
   })
 }
 

@@ -22,6 +22,11 @@ export function isOnTheWay(state: ReplicaState): boolean {
   return state === 'reserved' || state === 'installing' || state === 'staging' || state === 'loading'
 }
 
+/** It serves or will: it counts for what a rule asks for, and nothing makes it go by itself. */
+export function isStaying(state: ReplicaState): boolean {
+  return state === 'ready' || isOnTheWay(state)
+}
+
 /** It was decided, or happened, that the replica ends: it serves nobody new and counts for nothing. */
 export function isEnding(state: ReplicaState): boolean {
   return state === 'draining' || state === 'stopping'

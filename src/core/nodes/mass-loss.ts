@@ -1,3 +1,4 @@
+import { holdsReplicas } from './availability.ts'
 import type { Node } from '../types.ts'
 
 /** Nodes that fall silent within this time of each other fell together. */
@@ -50,7 +51,7 @@ export function stragglers(nodes: readonly Node[], { nowMs, heardSinceMs = 0, lo
 }
 
 function membersOf(nodes: readonly Node[]): Node[] {
-  return nodes.filter((node) => node.approved && node.nodeType === 'backend' && !node.saidGoodbye)
+  return nodes.filter((node) => holdsReplicas(node) && !node.saidGoodbye)
 }
 
 function goneOf(members: readonly Node[], acceptedMs: number | null): Node[] {

@@ -1,5 +1,6 @@
+import { isStaying } from '../lifecycle/states.ts'
 import type { Replica, World } from '../types.ts'
-import { servesThere } from './serves-there.ts'
+import { mayServeOn } from '../nodes/availability.ts'
 
 /** A pause between two requests of one conversation is no idleness. */
 const IDLE_MS = 10_000
@@ -30,7 +31,9 @@ export function evictables(world: World): Map<string, number> {
   for (const { modelName, wantedUntilMs } of world.demands) if (wantedUntilMs > world.nowMs) demanded.add(modelName)
 
   const byModel = Map.groupBy(
-    world.replicas.filter((replica) => isServing(replica) && replica.revision === revisions.get(replica.modelName)),
+    world.replicas.filter(
+      (replica) => isStaying(replica.state) && replica.revision === revisions.get(replica.modelName),
+    ),
     ({ modelName }) => modelName,
   )
   const regrets = new Map<string, number>()
@@ -46,7 +49,7 @@ export function evictables(world: World): Map<string, number> {
       }))
       .toSorted((a, b) => (a.regret === b.regret ? (a.replica.id < b.replica.id ? -1 : 1) : a.regret - b.regret))
     const selector = selectors.get(modelName) ?? {}
-    const counted = new Set(replicas.filter(({ nodeId }) => servesThere(nodes.get(nodeId), selector)))
+    const counted = new Set(replicas.filter(({ nodeId }) => mayServeOn(selector, nodes.get(nodeId))))
     // One that starts does not serve yet: it takes the place of none that does.
     let now = replicas.filter((one) => one.state === 'ready' && counted.has(one)).length - minimum
     let later = counted.size - minimum
@@ -64,11 +67,6 @@ export function evictables(world: World): Map<string, number> {
     }
   }
   return regrets
-}
-
-/** Ready or on the way to it. */
-function isServing({ state }: Replica): boolean {
-  return state !== 'failed' && state !== 'draining' && state !== 'stopping'
 }
 
 function mayGoNow(replica: Replica, isDemanded: boolean, nowMs: number): boolean {

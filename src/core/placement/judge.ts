@@ -1,3 +1,4 @@
+import { isStaying } from '../lifecycle/states.ts'
 import { memoryOn } from '../memory/need.ts'
 import type { Claim, Model, NodeEngine, Replica } from '../types.ts'
 import { devicesOf, fitInto, isExact, ramOf, takesDevice, takesVram, type Ask, type Fit } from './devices.ts'
@@ -220,8 +221,7 @@ function countRunning({ held }: Room, modelName: string): number {
 function countStaying({ held }: Room, modelName: string): number {
   let count = 0
   for (const { replica } of held) {
-    if (replica.modelName !== modelName) continue
-    if (replica.state !== 'failed' && replica.state !== 'draining' && replica.state !== 'stopping') count += 1
+    if (replica.modelName === modelName && isStaying(replica.state)) count += 1
   }
   return count
 }

@@ -1,3 +1,4 @@
+import { isStaying } from '../lifecycle/states.ts'
 import type { Model, Node, World } from '../types.ts'
 import { evictables } from './eviction.ts'
 import { Fleet } from './fleet.ts'
@@ -15,11 +16,7 @@ export function mayFitLater(world: World, model: Model): boolean {
   const revisions = new Map(world.models.map(({ name, revision }) => [name, revision]))
   const staying = world.replicas.filter(
     ({ id, state, modelName, revision }) =>
-      !regrets.has(id) &&
-      revision === revisions.get(modelName) &&
-      state !== 'failed' &&
-      state !== 'draining' &&
-      state !== 'stopping',
+      !regrets.has(id) && revision === revisions.get(modelName) && isStaying(state),
   )
   const fleet = new Fleet(world.nodes.map(atItsBest), staying, world.models)
   const judge = new Judge({ ...needOf(world, model), failing: new Map() }, fleet, 'spread')

@@ -1,3 +1,4 @@
+import { isStaying } from '../lifecycle/states.ts'
 import type { Node, Replica } from '../types.ts'
 import type { Holding } from './holding.ts'
 
@@ -144,7 +145,7 @@ export class Room {
     this.disk -= sign * holding.disk
     if (!holding.isSettled) this.unsettled += sign
     if (holding.isAlone && holding.devices.length === 0) this.aloneOnRam += sign
-    if (isStaying(replica)) this.staying += sign
+    if (isStaying(replica.state)) this.staying += sign
   }
 
   #setFree(position: number): void {
@@ -167,8 +168,4 @@ function mostOf(numbers: readonly number[]): number {
 
 function isSameSlot(a: Replica, b: Replica): boolean {
   return a === b || (a.replicaIndex === b.replicaIndex && a.modelName === b.modelName)
-}
-
-function isStaying({ state }: Replica): boolean {
-  return state !== 'failed' && state !== 'draining' && state !== 'stopping'
 }

@@ -2,7 +2,7 @@ import { isOnTheWay } from '../lifecycle/states.ts'
 import { Fleet } from '../placement/fleet.ts'
 import { claimRefusal, describeRefusal } from '../placement/refusals.ts'
 import { mismatchOf } from '../placement/selector.ts'
-import { servesThere } from '../placement/serves-there.ts'
+import { mayServeOn } from '../nodes/availability.ts'
 import type { Replica, World } from '../types.ts'
 import type { Plan } from './plan.ts'
 import { reservedReplica } from './reserved-replica.ts'
@@ -93,7 +93,7 @@ function checkEvictions({ rules, models, replicas, nodes }: World, plan: Plan): 
 
   /** One of an old revision, or on a node that is drained or no longer meant, serves nobody. */
   function isCounted({ modelName, nodeId, revision }: Replica): boolean {
-    return revision === revisions.get(modelName) && servesThere(nodeOf.get(nodeId), selectors.get(modelName) ?? {})
+    return revision === revisions.get(modelName) && mayServeOn(selectors.get(modelName) ?? {}, nodeOf.get(nodeId))
   }
 }
 

@@ -1,4 +1,4 @@
-import { mismatchOf } from '../placement/selector.ts'
+import { isMeant } from '../nodes/availability.ts'
 import type { Node, Replica, Rule } from '../types.ts'
 
 /** What a rule that wants one replica on every matching node finds. */
@@ -19,19 +19,19 @@ export function spreadOver(rule: Rule, nodes: Iterable<Node>, keep: readonly Rep
     )
   }
   for (const node of nodes) {
-    if (isMeant(rule, node) && !byNode.has(node.id)) spread.missingOn.push(node.id)
+    if (isMeant(rule.nodeSelector, node) && !byNode.has(node.id)) spread.missingOn.push(node.id)
   }
   // The same nodes in another order are the same nodes.
   spread.missingOn.sort()
   return spread
 }
 
-/** One that only missed some heartbeats is meant as well, and will have to wait. */
-function isMeant({ nodeSelector }: Rule, node: Node): boolean {
-  const { approved, nodeType, desired, liveness, labels } = node
-  if (!approved || nodeType !== 'backend' || desired !== 'active' || liveness === 'offline') return false
-  return mismatchOf(nodeSelector, labels) === undefined
+/** How many replicas a rule asks for at least, as the nodes are now. */
+export function wantedReplicas({ spreadAll, minReplicas, nodeSelector }: Wanting, nodes: readonly Node[]): number {
+  return spreadAll ? nodes.filter((node) => isMeant(nodeSelector, node)).length : minReplicas
 }
+
+type Wanting = Pick<Rule, 'spreadAll' | 'minReplicas' | 'nodeSelector'>
 
 function serves({ state }: Replica): number {
   return state === 'ready' ? 1 : 0

@@ -1,3 +1,4 @@
+import { isInUse } from '../nodes/availability.ts'
 import { mismatchOf } from '../placement/selector.ts'
 import type { Model, Node, Replica, Rule } from '../types.ts'
 
@@ -26,7 +27,7 @@ export function routableReplicas(
 ): Route[] {
   const revisions = new Map(models.map((model) => [model.name, model.revision]))
   const selectors = new Map(rules.map((rule) => [rule.modelName, rule.nodeSelector]))
-  const routable = new Map(nodes.filter(isRoutable).map((node) => [node.id, node]))
+  const routable = new Map(nodes.filter(isInUse).map((node) => [node.id, node]))
   const routes: Route[] = []
   for (const replica of replicas) {
     const node = routable.get(replica.nodeId)
@@ -35,11 +36,6 @@ export function routableReplicas(
     routes.push(routeTo(replica, node))
   }
   return routes
-}
-
-/** A node that missed a few heartbeats still serves: silence of the control plane is no reason to fail requests. */
-function isRoutable(node: Node): boolean {
-  return node.approved && node.desired === 'active' && node.liveness !== 'offline'
 }
 
 function routeTo({ id: replicaId, generation, modelName }: Replica, node: Node): Route {
