@@ -65,6 +65,7 @@ async function exportedLines(page: Page): Promise<LogLine[]> {
 
 test('the playground streams an answer, says who gave it and how fast, and why it went there', async () => {
   const { page, complaints } = await visit(browser, cluster.frontend, '/playground?model=chat')
+  const asked = page.waitForRequest('**/v1/chat/completions')
   const talk = page.getByRole('log', { name: 'Conversation' })
   await shown(talk.getByText('Ask chat something.'))
   expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
@@ -74,6 +75,7 @@ test('the playground streams an answer, says who gave it and how fast, and why i
   await page.getByLabel('Message').press('Enter')
   await shown(talk.getByText("What's a slot?"), talk.getByText(/Flotilla/))
   await shown(talk.getByText('bert · replica 0'), talk.getByText(/^first token \d/), talk.getByText(/tokens\/s$/))
+  expect(await (await asked).allHeaders()).not.toHaveProperty('cookie')
   await talk.getByRole('link', { name: 'why there' }).click()
   await shown(page.getByRole('heading', { name: /^Request / }))
   await shown(page.getByText(/^bert, replica /), page.getByText('served'), page.getByText(/^Candidates \(1\)/))
@@ -81,6 +83,25 @@ test('the playground streams an answer, says who gave it and how fast, and why i
   await page.getByRole('link', { name: 'Model chat' }).click()
   await shown(page.getByRole('heading', { name: 'Why chat' }))
   expect(complaints).toEqual([])
+})
+
+test('where a key is needed the playground asks with one of the session, which ends with it', async () => {
+  const { page } = await visit(browser, cluster.frontend, '/playground?model=chat')
+  const seen: Record<string, string>[] = []
+  await page.route('**/v1/chat/completions', async (route) => {
+    const headers = await route.request().allHeaders()
+    seen.push(headers)
+    if (headers['authorization'] !== undefined) return route.continue()
+    await route.fulfill({ status: 401, json: { error: { message: 'This needs a key.' } } })
+  })
+  await say(page, 'Who are you?')
+  await shown(page.getByRole('log', { name: 'Conversation' }).getByText(/tokens$/))
+  const key = seen.at(-1)!['authorization']!
+  expect(key).toMatch(/^Bearer fk_/)
+  const models = () => fetch(`${cluster.frontend.url}/v1/models`, { headers: { authorization: key } })
+  expect((await models()).status).toBe(200)
+  await page.getByRole('button', { name: /^Sign out/ }).click()
+  await until(async () => (await models()).status === 401)
 })
 
 test('a model that is not loaded says how far it is and then answers by itself; one can stop; anybody here may ask', async () => {

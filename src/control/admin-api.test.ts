@@ -191,6 +191,7 @@ const happy: Record<AdminRouteName, Happy> = {
   signIn: { body: () => ({ key: ADMIN_KEY }), says: { signed_in: true, actor: 'admin' } },
   showSession: { says: { signed_in: false, actor: null, expires_at: null } },
   signOut: { says: {} },
+  createInferenceToken: { says: { token: null, expires_at: null } },
   createSignInCode: { says: { code: expect.stringMatching(/^flo_[\w-]{43}$/) } },
   explainRequest: { says: { request_id: KNOWN_REQUEST, tries: [{ outcome: 'served' }] } },
   streamEvents: {},

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { KeyCreated } from '../api/admin/schemas.ts'
 import type { SessionView, SignInCode } from '../api/admin/session-schemas.ts'
 import { request as httpRequest } from '../platform/node-http.ts'
+import { hashSecret } from '../platform/secrets.ts'
+import { listRoutedKeys } from '../store/api-keys.ts'
 import { listEvents } from '../store/events.ts'
 import { ADMIN_KEY } from '../testing/control-scene.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
@@ -176,6 +178,73 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
         await run('update sign_in_codes set expires_at = now_ms()')
         const seen = await signIn({ code })
         expect([seen.status, seen.body.error?.message]).toEqual([401, expect.stringContaining('10 minutes')])
+      })
+    })
+
+    describe('the key of a session for the playground', () => {
+      const tokenOf = async (cookie: string) =>
+        (await ask('POST', '/api/session/inference-token', { cookie, ...dashboard })).body as {
+          token: string | null
+          expires_at: number | null
+        }
+      const routed = async () => (await listRoutedKeys(scene().db)).filter(({ id }) => id.startsWith('session:'))
+
+      test('is for inference alone, for an hour, the same for all pages of a session, and in no list', async () => {
+        const cookie = await signedIn()
+        const { token, expires_at: expiresAt } = await tokenOf(cookie)
+        expect(await tokenOf(cookie)).toMatchObject({ token })
+        expect((await tokenOf(await signedIn())).token).not.toBe(token)
+        expect(token).toMatch(/^fk_[\w-]{43}$/)
+        expect(Math.abs(expiresAt! - clock.nowMs() - 3_600_000)).toBeLessThan(600_000)
+        const known = await routed()
+        expect(known).toHaveLength(2)
+        expect(known.find(({ key_hash: hash }) => hash === hashSecret(token!))).toMatchObject({
+          scopes: ['inference'],
+          models: null,
+          expires_at: expect.any(Number),
+        })
+        const seen = await nodes({ authorization: `Bearer ${token}` })
+        expect([seen.status, seen.body.error?.message]).toEqual([403, expect.stringContaining('for inference only')])
+        expect((await scene().admin('GET', '/api/keys')).body).toEqual([])
+        const rows = JSON.stringify([await scene().db.query('select * from api_keys'), await events()])
+        expect(rows).not.toContain(token)
+      })
+
+      test.each([
+        ['signs out', async (cookie: string) => void (await ask('DELETE', '/api/session', { cookie, ...dashboard }))],
+        ['has another admin key', async () => void (await scene().admin('POST', '/api/admin-key/rotate'))],
+        ['was signed in for too long', async () => void (await run('update sessions set expires_at = now_ms() - 1'))],
+      ])('ends when its user %s', async (_, end) => {
+        const cookie = await signedIn()
+        await tokenOf(cookie)
+        expect(await routed()).toHaveLength(1)
+        await end(cookie)
+        expect(await routed()).toEqual([])
+        expect((await tokenOf(cookie)).token).toBeNull()
+      })
+
+      test('ends with the API key that the session began with, and before the session does', async () => {
+        const { key, id } = await aKey()
+        const cookie = await signedIn({ key })
+        await run('update sessions set expires_at = now_ms() + 1000000')
+        const { expires_at: expiresAt } = await tokenOf(cookie)
+        const [session] = await scene().db.query<{ expires_at: number }>('select expires_at from sessions')
+        expect(expiresAt).toBe(session!.expires_at)
+        await scene().admin('DELETE', `/api/keys/${id}`)
+        expect(await routed()).toEqual([])
+      })
+
+      test('is for sessions that may ask, by their own pages', async () => {
+        const path = '/api/session/inference-token'
+        expect((await ask('POST', path)).body).toEqual({ token: null, expires_at: null })
+        const cookie = await signedIn()
+        expect((await ask('POST', path, { cookie })).status).toBe(403)
+        expect((await ask('POST', path, { cookie, ...dashboard, origin: 'http://evil.test' })).status).toBe(403)
+        const mayLook = await signedIn({ key: (await aKey({ scopes: ['read'] })).key })
+        const seen = await ask('POST', path, { cookie: mayLook, ...dashboard })
+        expect([seen.status, seen.body.error?.message]).toEqual([403, expect.stringContaining('ask no model')])
+        const mayAsk = await signedIn({ key: (await aKey({ scopes: ['read', 'inference'] })).key })
+        expect((await tokenOf(mayAsk)).token).toMatch(/^fk_/)
       })
     })
 

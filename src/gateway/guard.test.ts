@@ -104,6 +104,12 @@ describe('a key is good from anywhere', () => {
   })
 })
 
+test('a session of the dashboard is no key: its cookie opens nothing here', async () => {
+  const headers = ['Cookie: flotilla_session=fls_abc', 'X-Flotilla-Dashboard: 1', 'Sec-Fetch-Site: same-origin']
+  expect((await ask({ from: LAN, headers })).status).toBe(401)
+  expect((await ask({ headers, guard: deps({ localInference: false }) })).status).toBe(401)
+})
+
 describe('text that is no key of ours is as good as no key', () => {
   test.each([
     ['what clients insist on', 'not-needed'],

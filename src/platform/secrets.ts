@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { AppError } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
@@ -38,6 +38,11 @@ function readSecret(path: string): string | undefined {
 /** 256 random bits as text that can be pasted anywhere, with a prefix that says what it opens. */
 export function newSecret(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
+}
+
+/** A secret that follows from another and gives nothing of it away: the same for the same purpose. */
+export function derivedSecret(prefix: string, from: string, purpose: string): string {
+  return `${prefix}_${createHmac('sha256', from).update(purpose).digest('base64url')}`
 }
 
 /**

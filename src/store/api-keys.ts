@@ -3,6 +3,7 @@ import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { keyScope, type KeyScope } from '../api/key-scope.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
+import { GOOD_SESSION } from './sessions.ts'
 
 export type KeyState = 'active' | 'expired' | 'revoked'
 
@@ -26,16 +27,27 @@ export type KeyRow = z.infer<typeof keyRow>
 
 const COLUMNS = 'id, name, scopes, models, created_at, expires_at, last_used_at, revoked_at, now_ms() as now'
 
-/** The one definition of a key that works, for statements. `stateOf` says the same of a row. */
-const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now_ms())'
+/** What the id of a key begins with that belongs to a session of the dashboard; the session's id follows. */
+const OF_SESSION = 'session:'
+const IS_OF_SESSION = `id like '${OF_SESSION}%'`
+
+/**
+ * The one definition of a key that works, for statements. `stateOf` says the same of a row that is no session's: those work
+ * for as long as their session does, however that ends.
+ */
+const ACTIVE = `revoked_at is null and (expires_at is null or expires_at > now_ms()) and (not ${IS_OF_SESSION}
+  or substr(id, ${OF_SESSION.length + 1}) in (select id from sessions where ${GOOD_SESSION}))`
 
 function stateOf(revokedAt: number | null, expiresAt: number | null, now: number): KeyState {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
 }
 
+/** Without those of sessions, which are listed nowhere. */
 export async function listKeys(sql: Sql): Promise<KeyRow[]> {
-  return keyRows.parse(await sql.query(`select ${COLUMNS} from api_keys order by created_at, id`))
+  return keyRows.parse(
+    await sql.query(`select ${COLUMNS} from api_keys where not ${IS_OF_SESSION} order by created_at, id`),
+  )
 }
 
 /** Undefined also when the key no longer works. */
@@ -85,6 +97,27 @@ export async function insertKey(tx: Sql, key: NewKey): Promise<KeyRow> {
     ],
   )
   return keyRow.parse(rows[0])
+}
+
+/**
+ * The key of a session, for inference alone: it ends with the session, or after so long if it is not asked for again. Returns
+ * when it expires.
+ */
+export async function keepSessionKey(
+  tx: Sql,
+  { sessionId, keyHash, lifeMs }: { sessionId: string; keyHash: string; lifeMs: number },
+): Promise<number> {
+  await tx.query(`delete from api_keys where ${IS_OF_SESSION} and not (${ACTIVE})`)
+  const rows = await tx.query<{ expires_at: number }>(
+    `insert into api_keys (id, name, key_hash, scopes, models, created_at, expires_at)
+     select $1, 'a session of the dashboard', $2, '["inference"]', null, now_ms(),
+       case when expires_at < now_ms() + cast($3 as bigint) then expires_at else now_ms() + cast($3 as bigint) end
+     from sessions where id = $4
+     on conflict (id) do update set key_hash = excluded.key_hash, expires_at = excluded.expires_at
+     returning expires_at`,
+    [`${OF_SESSION}${sessionId}`, keyHash, lifeMs, sessionId],
+  )
+  return rows[0]!.expires_at
 }
 
 /** Undefined when there is no such key; revoking twice changes nothing. */

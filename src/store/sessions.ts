@@ -23,12 +23,12 @@ const COLUMNS = `id, actor, key_id, expires_at,
   (select scopes from api_keys where api_keys.id = key_id) as scopes`
 
 /** What is good for nobody is not there: it has expired, or the API key behind it no longer works. */
-const GOOD = `expires_at > now_ms() and (key_id is null or key_id in
+export const GOOD_SESSION = `expires_at > now_ms() and (key_id is null or key_id in
   (select id from api_keys where revoked_at is null and (expires_at is null or expires_at > now_ms())))`
 
 /** Undefined also when the session has ended, by itself or with its key. */
 export async function findSession(sql: Sql, hash: string): Promise<SessionRow | undefined> {
-  const rows = await sql.query(`select ${COLUMNS} from sessions where hash = $1 and ${GOOD}`, [hash])
+  const rows = await sql.query(`select ${COLUMNS} from sessions where hash = $1 and ${GOOD_SESSION}`, [hash])
   return sessionRow.array().parse(rows)[0]
 }
 
@@ -93,7 +93,9 @@ const codeRow = z.object({ actor: z.string(), key_id: z.string().nullable() })
 
 /** Uses it up. Undefined when it is unknown, used, expired, or its key no longer works. */
 export async function takeCode(tx: Sql, hash: string): Promise<Holder | undefined> {
-  const rows = await tx.query(`delete from sign_in_codes where hash = $1 and ${GOOD} returning actor, key_id`, [hash])
+  const rows = await tx.query(`delete from sign_in_codes where hash = $1 and ${GOOD_SESSION} returning actor, key_id`, [
+    hash,
+  ])
   const [code] = codeRow.array().parse(rows)
   return code && { actor: code.actor, keyId: code.key_id }
 }

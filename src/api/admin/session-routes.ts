@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Route } from './route.ts'
-import { sessionView, signInCode, signInInput } from './session-schemas.ts'
+import { inferenceToken, sessionView, signInCode, signInInput } from './session-schemas.ts'
 
 /** Who is signed in to the dashboard. */
 export const sessionRoutes = {
@@ -26,6 +26,13 @@ export const sessionRoutes = {
     auth: 'none',
     summary: 'End the session of the caller',
     reply: z.object({}),
+  },
+  createInferenceToken: {
+    method: 'POST',
+    path: '/api/session/inference-token',
+    auth: 'none',
+    summary: 'A key for inference that ends with the session of the caller, and after an hour; null without a session',
+    reply: inferenceToken,
   },
   createSignInCode: {
     method: 'POST',

@@ -18,6 +18,9 @@ export const sessionView = z.object({
 })
 export type SessionView = z.infer<typeof sessionView>
 
+/** For the playground; null when nobody is signed in. It asks models, and opens nothing else. */
+export const inferenceToken = z.object({ token: z.string().nullable(), expires_at: z.int().nullable() })
+
 /** To be opened as `<frontend>/sign-in#<code>`: what follows a # is never sent, so it is in no log. */
 export const signInCode = z.object({ code: z.string(), expires_at: z.int() })
 export type SignInCode = z.infer<typeof signInCode>

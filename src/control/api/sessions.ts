@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { SessionView, SignInCode } from '../../api/admin/session-schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import { hashSecret, newSecret } from '../../platform/secrets.ts'
+import { derivedSecret, hashSecret, newSecret } from '../../platform/secrets.ts'
 import { version } from '../../platform/version.ts'
+import { keepSessionKey } from '../../store/api-keys.ts'
 import type { Database } from '../../store/database.ts'
 import {
   deleteSession,
@@ -27,6 +28,8 @@ import { SignInThrottle } from './sign-in-throttle.ts'
 const MOST_SESSIONS = 1000
 const MOST_CODES = 1000
 const CODE_LIFE_MS = 10 * 60_000
+/** The playground asks for it again. A leader of the release before knows of no other end. */
+const INFERENCE_LIFE_MS = 3_600_000
 
 /** A code that signs in once, for a link; only its hash is kept. */
 export async function makeSignInCode(db: Database, { actor, keyId }: Holder): Promise<SignInCode> {
@@ -35,7 +38,9 @@ export async function makeSignInCode(db: Database, { actor, keyId }: Holder): Pr
   return { code, expires_at: await db.transaction((tx) => insertCode(tx, made, MOST_CODES)) }
 }
 
-export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession' | 'signOut' | 'createSignInCode'> {
+export function sessionAnswers(
+  deps: AdminDeps,
+): Answers<'signIn' | 'showSession' | 'signOut' | 'createInferenceToken' | 'createSignInCode'> {
   /** Who shows a key; those who show a wrong one are told how to get a right one. */
   const byKey = async (key: string): Promise<Holder> => {
     try {
@@ -91,6 +96,25 @@ export function sessionAnswers(deps: AdminDeps): Answers<'signIn' | 'showSession
       return {}
     },
 
+    async createInferenceToken(_body, _params, { request }) {
+      const session = shownSession(request)
+      if (session === undefined) return NO_TOKEN
+      refuseForgery(request)
+      // The same for all pages of a session: none of them ends that of another.
+      const token = derivedSecret('fk', session, 'inference')
+      return change(deps, async (tx, tell) => {
+        const row = await findSession(tx, hashSecret(session))
+        if (!row) return NO_TOKEN
+        const mayAsk = row.scopes?.some((scope) => scope === 'admin' || scope === 'inference') ?? true
+        if (!mayAsk) throw new AppError('forbidden', MAY_NOT_ASK)
+        const made = { sessionId: row.id, keyHash: hashSecret(token), lifeMs: INFERENCE_LIFE_MS }
+        const expiresAt = await keepSessionKey(tx, made)
+        const reason = 'got a key for the playground of the dashboard, for an hour at most'
+        await tell({ actor: row.actor, action: 'session.inference', reason, data: { session_id: row.id } })
+        return { token, expires_at: expiresAt }
+      })
+    },
+
     createSignInCode: (_body, _params, { actor, keyId }) => makeSignInCode(deps.db, { actor, keyId }),
   }
 }
@@ -111,6 +135,10 @@ export function sessionGates({ clock }: Pick<AdminDeps, 'clock'>): Record<'signI
     },
   }
 }
+
+const NO_TOKEN = { token: null, expires_at: null }
+const MAY_NOT_ASK =
+  'You are signed in with a key that may look and ask no model: sign in with one that has the scope inference too.'
 
 const HOW_TO_GET_A_LINK = 'flotilla dashboard prints a new link on the machine of the frontend'
 

@@ -12,23 +12,22 @@ export interface Wish {
   maxTokens: number | undefined
 }
 
-/** Kept while the page is open, and nowhere else. */
+/** Of the session, for inference alone. Kept while the page is open, and nowhere else. */
 let key: string | undefined
-const KEY_LIFE_S = 12 * 3600
 /** A new key is known to every gateway within a moment. */
 const KEY_TRIES = 10
 const KEY_WAIT_MS = 300
 
 /**
- * Asks a model. On the frontend's own machine no key is needed; from elsewhere somebody who is signed in gets one that
- * lives as long as a session.
+ * Asks a model. On the frontend's own machine no key may be needed; else the session has one, which ends with it. The cookie
+ * of the session is sent to the admin API only.
  */
 export async function ask(wish: Wish, isSignedIn: boolean, signal: AbortSignal): Promise<Response> {
   const response = await send(wish, signal)
   if (response.status !== 401 || !isSignedIn) return checked(response)
-  ;({ key } = await call('createKey', {
-    body: { name: 'playground of the dashboard', scopes: ['inference'], expires_in_s: KEY_LIFE_S },
-  }))
+  const { token } = await call('createInferenceToken')
+  if (token === null) return checked(response)
+  key = token
   for (let i = 0; i < KEY_TRIES; i += 1) {
     const again = await send(wish, signal)
     if (again.status !== 401) return checked(again)
@@ -39,7 +38,7 @@ export async function ask(wish: Wish, isSignedIn: boolean, signal: AbortSignal):
 
 /** Names of models that can be asked, for whoever is not signed in. */
 export async function listModels(): Promise<string[]> {
-  const response = await checked(await fetch('/v1/models', { headers: bearer() }))
+  const response = await checked(await fetch('/v1/models', { headers: bearer(), credentials: 'omit' }))
   const { data } = (await response.json()) as { data: { id: string }[] }
   return data.map(({ id }) => id)
 }
@@ -47,6 +46,7 @@ export async function listModels(): Promise<string[]> {
 function send({ model, messages, temperature, maxTokens }: Wish, signal: AbortSignal): Promise<Response> {
   return fetch('/v1/chat/completions', {
     method: 'POST',
+    credentials: 'omit',
     headers: { 'content-type': 'application/json', 'x-flotilla-wait': 'keep-alive', ...bearer() },
     body: JSON.stringify({
       model,
