@@ -75,6 +75,18 @@ export class DataPath {
     })
   }
 
+  /** Which run of a worker answers at an address; undefined when none does. */
+  probeRun(from: SimProcess, address: string): Promise<string | undefined> {
+    const { queue, network } = this.#cluster
+    const machine = this.#cluster.machineAt(address)
+    const isThere = machine?.isUp && !network.isApart(from.name, machine.name)
+    const worker = isThere ? machine.worker : undefined
+    const delayMs = !isThere || worker?.process.isFrozen ? PROBE_WITHIN_MS : 2
+    return new Promise((resolve) => {
+      queue.after(delayMs, () => from.run(() => resolve(worker?.process.isFrozen ? undefined : worker?.runId)))
+    })
+  }
+
   #ask(
     from: SimProcess,
     address: string,

@@ -22,7 +22,7 @@ export class WorkerCalls {
     return new Promise((resolve) => this.#cluster.queue.after(2, () => process.run(resolve)))
   }
 
-  of(process: SimProcess): FrontendCalls {
+  of(process: SimProcess, runId: string): FrontendCalls {
     let first = 0
     const ask = async <T>(act: (frontend: FrontendProcess) => Promise<T>): Promise<T> => {
       const { frontendNames } = this.#cluster
@@ -41,9 +41,11 @@ export class WorkerCalls {
     }
     return {
       register: (facts: Facts): Promise<Registered> =>
-        ask((frontend) => frontend.register({ ...facts, protocol: SPOKEN.newest, signed_at: process.clock.nowMs() })),
-      credentials: (nodeId) => ask((frontend) => frontend.credentials(nodeId)),
-      deregister: (nodeId, bootId) => ask((frontend) => frontend.deregister(nodeId, bootId)),
+        ask((frontend) =>
+          frontend.register({ ...facts, protocol: SPOKEN.newest, signed_at: process.clock.nowMs() }, runId),
+        ),
+      credentials: (nodeId) => ask((frontend) => frontend.credentials(nodeId, runId)),
+      deregister: (nodeId, bootId) => ask((frontend) => frontend.deregister(nodeId, bootId, runId)),
     }
   }
 

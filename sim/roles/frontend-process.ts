@@ -1,4 +1,5 @@
 import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.ts'
+import { RUN_HEADER } from '../../src/api/node-run.ts'
 import { capAnswers } from '../../src/control/api/caps.ts'
 import type { AdminDeps } from '../../src/control/api/deps.ts'
 import { labelAnswers } from '../../src/control/api/labels.ts'
@@ -7,6 +8,7 @@ import { modelAnswers } from '../../src/control/api/models.ts'
 import { nodeSelfAnswers } from '../../src/control/api/node-self.ts'
 import { nodeAnswers } from '../../src/control/api/nodes.ts'
 import { ruleAnswers } from '../../src/control/api/rules.ts'
+import type { ProbeRun } from '../../src/control/node-runs.ts'
 import { registerNode } from '../../src/control/register-node.ts'
 import { RoutingFeed } from '../../src/control/routing-feed.ts'
 import { startControl, type Control } from '../../src/control/start-control.ts'
@@ -89,18 +91,19 @@ export class FrontendProcess {
     this.admin = adminOf(this.#deps)
   }
 
-  register(registration: NodeRegistration): Promise<Registered> {
-    const applicant = { token: this.#cluster.joinToken, request: CALL as never }
-    const deps = { ...this.#deps, checkProof: () => {} }
+  register(registration: NodeRegistration, run: string): Promise<Registered> {
+    const applicant = { token: this.#cluster.joinToken, request: callOf(run) as never }
+    const probeRun: ProbeRun = ({ address }) => this.#cluster.dataPath.probeRun(this.process, address)
+    const deps = { ...this.#deps, checkProof: () => {}, probeRun }
     return registerNode(deps, { registration, signature: '' }, applicant)
   }
 
-  credentials(nodeId: string): Promise<Registered> {
-    return nodeSelfAnswers(this.#deps).nodeCredentials(undefined, params(nodeId), CALLER)
+  credentials(nodeId: string, run: string): Promise<Registered> {
+    return nodeSelfAnswers(this.#deps).nodeCredentials(undefined, params(nodeId), callerOf(run))
   }
 
-  deregister(nodeId: string, bootId: string): Promise<unknown> {
-    return nodeSelfAnswers(this.#deps).deregisterNode({ boot_id: bootId }, params(nodeId), CALLER)
+  deregister(nodeId: string, bootId: string, run: string): Promise<unknown> {
+    return nodeSelfAnswers(this.#deps).deregisterNode({ boot_id: bootId }, params(nodeId), callerOf(run))
   }
 }
 
@@ -115,6 +118,14 @@ export const REPLACER = {
   request: { ...CALL, url: '/api/models?replace=true&later=true' },
   actor: 'admin',
 } as never
+
+function callOf(run: string): object {
+  return { ...CALL, headers: { [RUN_HEADER]: run } }
+}
+
+function callerOf(run: string): never {
+  return { request: callOf(run), actor: 'admin' } as never
+}
 
 function adminOf(deps: AdminDeps) {
   return {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { NodeCredentials, Registered } from '../../src/api/admin/schemas.ts'
 import type { Bus } from '../../src/bus/bus.ts'
 import { openBoot, type Boot } from '../../src/worker/boot.ts'
@@ -27,6 +28,7 @@ const LIMITS = { drainMs: 30_000, orphanGraceMs: 60_000 }
 export class WorkerProcess {
   readonly process: SimProcess
   readonly machine: Machine
+  readonly runId = randomUUID()
   /** It has taken over what was left, and takes commands. */
   supervisor: Supervisor | undefined
   credentials: NodeCredentials | undefined
@@ -82,6 +84,7 @@ export class WorkerProcess {
     })
     const heartbeats: Heartbeats = new Heartbeats({
       boot,
+      runId: this.runId,
       publish: (message) => {
         const told = hooks.heartbeat ? hooks.heartbeat(message, process) : message
         this.#cluster.counts.heartbeats += 1
@@ -144,7 +147,7 @@ export class WorkerProcess {
     }
     const departure = await takePart(
       {
-        frontends: calls.of(process),
+        frontends: calls.of(process, this.runId),
         registration,
         link,
         clock,
@@ -155,6 +158,10 @@ export class WorkerProcess {
         onRegistered: (id) => {
           nodeId = id
           machine.nodeId = id
+        },
+        onSecond: () => {
+          void link.leave()
+          real.stopPresent()
         },
         isDue: () => {
           const isDue = isUnknown
@@ -171,7 +178,7 @@ export class WorkerProcess {
       this.#over.signal,
     )
     if (departure) this.#depart(departure)
-    else await this.#goodbye(nodeId, boot, calls.of(process))
+    else await this.#goodbye(nodeId, boot, calls.of(process, this.runId))
   }
 
   kill(): void {

@@ -13,3 +13,6 @@ export function replicaPath(replicaId: string, generation: number): string {
 
 /** Names the model that a gateway means, percent-encoded: a replica of another model refuses. */
 export const MODEL_HEADER = 'x-flotilla-model'
+
+/** Where a worker's data port says, in `RUN_HEADER`, which run of the worker it is. */
+export const RUN_PATH = '/run'

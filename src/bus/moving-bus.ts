@@ -94,6 +94,13 @@ export class MovingBus implements Bus {
     return this.#current?.bus.isRefused() ?? false
   }
 
+  /** Gives the connection up until credentials come again. */
+  async leave(): Promise<void> {
+    const before = this.#current
+    this.#current = undefined
+    await before?.bus.dispose()
+  }
+
   async dispose(): Promise<void> {
     this.#disposed = true
     await this.#current?.bus.dispose()

@@ -25,8 +25,8 @@ export function askDataPort(
   path: string,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const away = (why: string, cause?: unknown): AppError =>
-    new AppError('bad_gateway', `${node.name} cannot be reached at ${node.address}: ${why}.`, { cause })
+  const away = (why: string, cause?: unknown, details: Record<string, unknown> = {}): AppError =>
+    new AppError('bad_gateway', `${node.name} cannot be reached at ${node.address}: ${why}.`, { cause, details })
   const address = hostAndPort(node.address)
   if (!address) return Promise.reject(away('that is no address'))
   const headers = { authorization: `Bearer ${dataKeyOf(clusterSecret, node.id)}` }
@@ -45,7 +45,7 @@ export function askDataPort(
       cancel()
       if (answer.statusCode !== 401 && answer.statusCode !== 403) return resolve(answer)
       answer.destroy()
-      reject(away("it refuses this cluster's key, so another program may listen there"))
+      reject(away("it refuses this cluster's key, so another program may listen there", undefined, { key: 'refused' }))
     })
   })
 }

@@ -12,6 +12,7 @@ import { describeJoining } from './joining-suite.ts'
 import { describeKeptWorld } from './kept-world-suite.ts'
 import { describeLive } from './live-suite.ts'
 import { describePlans } from './plan-suite.ts'
+import { describeNodeRuns } from './node-runs-suite.ts'
 import { describePruning } from './prune-suite.ts'
 import { describeRules } from './rules-suite.ts'
 import { describeSessions } from './session-suite.ts'
@@ -46,4 +47,5 @@ const SUITES = [
   describeUnchanged,
   describePruning,
   describeFrontends,
+  describeNodeRuns,
 ]

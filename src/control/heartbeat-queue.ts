@@ -40,7 +40,7 @@ export class HeartbeatQueue {
   }
 
   add(from: HeartbeatFrom): void {
-    const key = `${from.nodeId} ${from.heartbeat.boot_id}`
+    const key = `${from.nodeId} ${from.heartbeat.boot_id} ${from.heartbeat.run_id ?? ''}`
     const waiting = this.#waiting.get(key)
     if (waiting && waiting.heartbeat.seq >= from.heartbeat.seq) return
     this.#waiting.delete(key)

@@ -120,8 +120,8 @@ async function take(
   before: Before,
   nowMs: number,
 ): Promise<Taken | undefined> {
-  const { boot_id: bootId, seq, replicas, unread, ...facts } = heartbeat
-  const recorded = await recordHeartbeat(tx, { nodeId, bootId, seq, ...facts }, before.nodes.get(nodeId))
+  const { boot_id: bootId, run_id: runId = null, seq, replicas, unread, ...facts } = heartbeat
+  const recorded = await recordHeartbeat(tx, { nodeId, bootId, runId, seq, ...facts }, before.nodes.get(nodeId))
   if (!recorded) return undefined
   const { rows, isMeasured, isWritten } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
   const judgement = judgeHeartbeat(rows, {

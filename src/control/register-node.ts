@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { NodeRegistration, Registered, SignedRegistration } from '../api/admin/schemas.ts'
+import { runOf } from '../api/node-run.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Sql } from '../store/database.ts'
 import { findToken, useToken, type TokenRow } from '../store/join-tokens.ts'
@@ -19,11 +20,13 @@ import { deleteReplicasOfNode, deleteReplicasOfOldBoot } from '../store/replicas
 import type { AdminDeps } from './api/deps.ts'
 import { change, type ChangeDeps, type Tell } from './change.ts'
 import { registeredAs, type CredentialDeps } from './node-credentials.ts'
+import { checkSameRun, refuseSecondRun, type NodeRunDeps } from './node-runs.ts'
 import { checkDeclaration, checkProof } from './registration.ts'
 
 export type RegisterDeps = ChangeDeps &
   CredentialDeps &
   Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'> &
+  Pick<NodeRunDeps, 'probeRun'> &
   Partial<Pick<AdminDeps, 'onNodeRemoved' | 'onNodeSeen'>> & {
     /** Ours, unless somebody has proved it in a way of his own. */
     checkProof?: typeof checkProof
@@ -50,6 +53,13 @@ export async function registerNode(
   let replacedKey: string | undefined
   const address = checkDeclaration(registration, request.socket.remoteAddress)
   const why = approvalOf(deps, registration.public_key)
+  const run = runOf(request)
+  const lookedAt = await nodeOf(deps.db, registration, replaces)
+  if (lookedAt) {
+    // What a stranger asks must not make us call anywhere.
+    if (!(await findToken(deps.db, token))) throw new AppError('unauthorized', UNKNOWN_TOKEN)
+    await refuseSecondRun(deps, lookedAt, { run, address, bootId: registration.boot_id })
+  }
   const node = await change(deps, async (tx, tell) => {
     const shown = await findToken(tx, token)
     if (!shown) throw new AppError('unauthorized', UNKNOWN_TOKEN)
@@ -61,7 +71,8 @@ export async function registerNode(
       known = { ...before, public_key: registration.public_key }
     }
     await refuseNamesake(tx, registration, known)
-    const facts = toFacts(registration, known?.id ?? randomUUID(), address)
+    if (known) checkSameRun(known, lookedAt, run)
+    const facts = toFacts(registration, known?.id ?? randomUUID(), address, run)
     if (known) await comeBack(tx, tell, facts, known, registration)
     else {
       // Our own worker needs no token that still works: it is inside this very program.
@@ -98,7 +109,15 @@ async function refuseNamesake(tx: Sql, { name, public_key: key }: NodeRegistrati
   throw new AppError('conflict', `${text} Start this worker with another --node-name.`)
 }
 
-function toFacts(registration: NodeRegistration, id: string, address: string): NodeFacts {
+async function nodeOf(
+  sql: Sql,
+  { public_key: key }: NodeRegistration,
+  replaces: SignedRegistration['replaces'],
+): Promise<NodeRow | undefined> {
+  return (await findNodeByKey(sql, key)) ?? (replaces && (await findNodeByKey(sql, replaces.public_key)))
+}
+
+function toFacts(registration: NodeRegistration, id: string, address: string, runId: string | null): NodeFacts {
   return {
     id,
     name: registration.name,
@@ -107,6 +126,7 @@ function toFacts(registration: NodeRegistration, id: string, address: string): N
     address,
     version: registration.version,
     bootId: registration.boot_id,
+    runId,
     maxReplicasPerModel: registration.max_replicas_per_model,
     vramBudget: registration.vram_budget,
     tlsFingerprint: registration.tls_fingerprint ?? null,

@@ -33,6 +33,7 @@ import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
 import { isBefore, OtherLeaders, twoLeaders } from './other-leaders.ts'
+import { OtherRuns } from './other-runs.ts'
 import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
@@ -154,6 +155,7 @@ export function startControl({
   const commands = new Commands({ db, bus, log, own, onChange })
   const ownKey = new RecordedAdminKey({ db, clock, owner, adminKey })
   const others = new OtherLeaders(leaseTtlMs)
+  const otherRuns = new OtherRuns({ db, bus, clock, log, clusterId })
   const unknown = new UnknownNodes({ db, bus, clock, log, clusterId })
   const unmetRules = new UnmetRules(clock, events)
   const loads = new LoadTracker()
@@ -323,6 +325,7 @@ export function startControl({
       leading?.feed.hear(outcomes)
       const taken = new Set(outcomes.map(({ nodeId }) => nodeId))
       await unknown.look(nodeIds.filter((id) => !taken.has(id)))
+      await otherRuns.look(batch.filter(({ nodeId }) => !taken.has(nodeId)))
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)
       if (outcomes.some(({ changed }) => changed) || isRoomFor(outcomes)) loop.wake()
       if (outcomes.some(({ told }) => told)) feed.wake()

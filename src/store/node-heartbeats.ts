@@ -8,6 +8,7 @@ import { queryAmong, type Among } from './query-among.ts'
 export interface HeartbeatFacts extends Hardware {
   nodeId: string
   bootId: string
+  runId: string | null
   seq: number
   engines: readonly ReportedEngineMessage[]
 }
@@ -48,7 +49,7 @@ function selectBefore(where: string): string {
 }
 
 /**
- * Ignored (undefined): of another boot, older than one already seen, or of an unknown or pending node. `back`: the node
+ * Ignored (undefined): of another boot, of another run while that of the node is heard, older than one already seen, or of an unknown or pending node. `back`: the node
  * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was. `roomier`: it
  * has more free than before. `isSame`: but for the time when it was heard, its row is to a turn what it was.
  */
@@ -65,10 +66,11 @@ export async function recordHeartbeat(
   const engines = JSON.stringify(facts.engines)
   const devicesNow = JSON.stringify(devices)
   const written = await tx.query(
-    `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2,
+    `update nodes set last_heartbeat = now_ms(), heartbeat_seq = $2, run_id = $10,
        liveness_since = case when liveness = 'online' then liveness_since else now_ms() end, liveness = 'online',
        gpu_vendor = $3, devices = $4, total_ram = $5, available_ram = $6, total_disk = $7, available_disk = $8
-     where id = $1 and boot_id = $9 and heartbeat_seq < $2 and approved_at is not null returning id`,
+     where id = $1 and boot_id = $9 and heartbeat_seq < $2 and approved_at is not null
+       and (run_id is null or run_id = $10 or liveness <> 'online') returning id`,
     [
       facts.nodeId,
       facts.seq,
@@ -79,6 +81,7 @@ export async function recordHeartbeat(
       facts.total_disk,
       facts.available_disk,
       facts.bootId,
+      facts.runId,
     ],
   )
   if (written.length === 0) return undefined

@@ -46,6 +46,8 @@ const decisive = {
   available_disk: z.number().nullable(),
   freed: freedText.nullable(),
   last_heartbeat: z.number().nullable(),
+  refused_address: z.string().nullable(),
+  refused_at: z.number().nullable(),
 }
 const decisiveRow = z.object(decisive)
 const decisiveRows = decisiveRow.array()
@@ -60,7 +62,7 @@ const viewed = {
 }
 const viewedRow = z.object(viewed)
 export type ViewedNodeRow = z.infer<typeof viewedRow>
-const nodeRow = z.object({ ...viewed, engines: reportedEngines })
+const nodeRow = z.object({ ...viewed, engines: reportedEngines, run_id: z.string().nullable() })
 const nodeRows = nodeRow.array()
 export type NodeRow = z.infer<typeof nodeRow>
 
@@ -78,6 +80,8 @@ export interface StoredNode extends Node {
   lastHeartbeatMs: number | null
   /** By which its data port is known, when that is encrypted. */
   tlsFingerprint: string | null
+  /** Where a second process with its key called from last, and when. */
+  refused?: { address: string; atMs: number } | null
 }
 
 const selectDecisive = `select ${Object.keys(decisive).join(', ')} from nodes`
@@ -122,6 +126,7 @@ export function toNode(row: z.infer<typeof decisiveRow>, labels: readonly Label[
     engines: toNodeEngines(row.engines),
     lastHeartbeatMs: row.last_heartbeat,
     tlsFingerprint: row.tls_fingerprint,
+    refused: row.refused_at === null ? null : { address: row.refused_address ?? '', atMs: row.refused_at },
   }
 }
 
@@ -173,8 +178,9 @@ export async function findNode(sql: Sql, id: string): Promise<NodeRow | undefine
 export async function findNodeIdentity(
   sql: Sql,
   id: string,
-): Promise<Pick<NodeRow, 'id' | 'name' | 'public_key' | 'approved_at'> | undefined> {
-  return (await sql.query<NodeRow>('select id, name, public_key, approved_at from nodes where id = $1', [id]))[0]
+): Promise<Pick<NodeRow, 'id' | 'name' | 'public_key' | 'approved_at' | 'run_id'> | undefined> {
+  const text = 'select id, name, public_key, approved_at, run_id from nodes where id = $1'
+  return (await sql.query<NodeRow>(text, [id]))[0]
 }
 
 export async function findNodeByKey(tx: Sql, publicKey: string): Promise<NodeRow | undefined> {
@@ -194,6 +200,8 @@ export interface NodeFacts {
   address: string
   version: string
   bootId: string
+  /** Null of a worker of the release before. */
+  runId: string | null
   maxReplicasPerModel: number
   vramBudget: string | null
   tlsFingerprint: string | null
@@ -203,8 +211,8 @@ export interface NodeFacts {
 export async function insertNode(tx: Sql, node: NodeFacts, approved: boolean): Promise<void> {
   await tx.query(
     `insert into nodes (id, public_key, name, node_type, address, version, boot_id, max_replicas_per_model, vram_budget,
-       tls_fingerprint, approved_at, liveness_since, registered_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11 = 1 then now_ms() end, now_ms(), now_ms())`,
+       tls_fingerprint, run_id, approved_at, liveness_since, registered_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, case when $12 = 1 then now_ms() end, now_ms(), now_ms())`,
     [node.id, node.publicKey, ...declared(node), approved ? 1 : 0],
   )
 }
@@ -217,7 +225,7 @@ export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
   await tx.query(
     `update nodes set name = $2, node_type = $3, address = $4, version = $5,
        heartbeat_seq = case when boot_id = $6 then heartbeat_seq else 0 end, boot_id = $6,
-       max_replicas_per_model = $7, vram_budget = $8, tls_fingerprint = $9
+       max_replicas_per_model = $7, vram_budget = $8, tls_fingerprint = $9, run_id = $10
      where id = $1`,
     [node.id, ...declared(node)],
   )
@@ -229,20 +237,29 @@ export async function replaceNodeKey(tx: Sql, id: string, publicKey: string): Pr
 }
 
 function declared(node: NodeFacts): (string | number | null)[] {
-  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint } = node
-  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint]
+  const { name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint, runId } = node
+  return [name, nodeType, address, version, bootId, maxReplicasPerModel, vramBudget, tlsFingerprint, runId]
 }
 
 /** The boot of a node that said goodbye: no heartbeat has it, so none brings the node back. */
 const GONE = ''
 
-/** False when the node has said goodbye before, or runs again since that boot. */
-export async function sayGoodbye(tx: Sql, id: string, bootId: string | undefined): Promise<boolean> {
+export function hasSaidGoodbye({ boot_id: bootId }: { boot_id: string }): boolean {
+  return bootId === GONE
+}
+
+/** False when the node has said goodbye before, runs again since that boot, or is another run than the one that says it. */
+export async function sayGoodbye(
+  tx: Sql,
+  id: string,
+  { bootId, runId }: { bootId: string | undefined; runId: string | null },
+): Promise<boolean> {
   const rows = await tx.query(
     `update nodes set boot_id = $2, liveness = 'offline',
        liveness_since = case when liveness = 'offline' then liveness_since else now_ms() end
-     where id = $1 and boot_id <> $2 and boot_id = coalesce($3, boot_id) returning id`,
-    [id, GONE, bootId ?? null],
+     where id = $1 and boot_id <> $2 and boot_id = coalesce($3, boot_id) and (run_id is null or run_id = $4)
+     returning id`,
+    [id, GONE, bootId ?? null, runId],
   )
   return rows.length === 1
 }

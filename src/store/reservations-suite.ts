@@ -81,12 +81,13 @@ async function furnish(db: Database, all: readonly Kind[]): Promise<void> {
           address: '127.0.0.1:1',
           version: '',
           bootId: 'boot1',
+          runId: null,
           vramBudget: null,
           tlsFingerprint: null,
         }
         await insertNode(tx, { ...facts, id, nodeType: 'backend', maxReplicasPerModel: 1 }, true)
         const devices = type === 'gpu' ? [gpu] : []
-        await recordHeartbeat(tx, { nodeId: id, bootId: 'boot1', seq: 1, ...machine, devices, engines })
+        await recordHeartbeat(tx, { nodeId: id, bootId: 'boot1', runId: null, seq: 1, ...machine, devices, engines })
       }
     }
   })

@@ -1,6 +1,7 @@
 import type { NodeRegistration, NodeView, Registered } from '../api/admin/schemas.ts'
 import { SPOKEN } from '../platform/protocol.ts'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
+import { RUN_HEADER } from '../api/node-run.ts'
 import { signedText } from '../api/node-signature.ts'
 import { newSeed, publicKeyOf, sign } from '../bus/nkey.ts'
 import { adminApi } from '../control/admin-api.ts'
@@ -45,6 +46,8 @@ export interface Applicant {
   publicKey: string
   name: string
   bootId: string
+  /** Which run of its worker it says it is; without it, it is a worker of the release before. */
+  run?: string | undefined
   seq: number
   /** What registration gave it. */
   nodeId: string
@@ -129,11 +132,20 @@ export class ControlScene {
     return this.#end()
   }
 
-  async call<T>(method: string, path: string, body?: unknown, authorization?: string): Promise<Answer<T>> {
+  async call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    authorization?: string,
+    run?: string,
+  ): Promise<Answer<T>> {
     const response = await fetch(`${this.url}${path}`, {
       method,
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      headers: authorization === undefined ? {} : { authorization },
+      headers: {
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(run === undefined ? {} : { [RUN_HEADER]: run }),
+      },
     })
     return { status: response.status, body: (await response.json()) as T }
   }
@@ -150,7 +162,7 @@ export class ControlScene {
     signedAtMs = Date.now(),
     body?: object,
   ): Promise<Answer<T>> {
-    return this.call<T>(method, path, body, signatureOf(who, method, path, signedAtMs))
+    return this.call<T>(method, path, body, signatureOf(who, method, path, signedAtMs), who.run)
   }
 
   /** Registers over HTTP; the applicant remembers its id. */
@@ -163,7 +175,7 @@ export class ControlScene {
     const text = canonicalJson(registration)
     const replaces = old && { public_key: old.publicKey, signature: sign(old.seed, text) }
     const body = { registration, signature: sign(seed, text), ...(replaces ? { replaces } : {}) }
-    const answer = await this.call<Registered>('POST', '/api/node/register', body, `Bearer ${token}`)
+    const answer = await this.call<Registered>('POST', '/api/node/register', body, `Bearer ${token}`, who.run)
     if (answer.status === 200) who.nodeId = answer.body.node_id
     return answer
   }
@@ -180,7 +192,15 @@ export class ControlScene {
   async heartbeats(all: readonly (Partial<HeartbeatMessage> & { who: Applicant })[]): Promise<HeartbeatOutcome[]> {
     const batch = all.map(({ who, ...facts }) => {
       who.seq += 1
-      return { nodeId: who.nodeId, heartbeat: aHeartbeat({ boot_id: who.bootId, seq: who.seq, ...facts }) }
+      return {
+        nodeId: who.nodeId,
+        heartbeat: aHeartbeat({
+          boot_id: who.bootId,
+          ...(who.run === undefined ? {} : { run_id: who.run }),
+          seq: who.seq,
+          ...facts,
+        }),
+      }
     })
     const take = () => takeHeartbeats(this.db, this.lease, controlEvents(silentLogger), batch)
     return this.own.during({ nodeIds: batch.map(({ nodeId }) => nodeId) }, take, changedNodes)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
+import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, RUN_PATH } from '../api/data-port.ts'
+import { RUN_HEADER } from '../api/node-run.ts'
 import { readBody } from '../platform/http.ts'
 import { serve } from '../testing/http.ts'
 import { until } from '../testing/until.ts'
@@ -185,4 +186,12 @@ describe('besides', () => {
     expect((await fetch(`${url}/other`, { headers: gatewayHeaders })).status).toBe(404)
     expect((await fetch(`${url}/logs`)).status).toBe(401)
   })
+})
+
+test('whoever has the key is told which run of the worker this is', async () => {
+  const { url } = await aDataPort(() => expect.unreachable(), { runId: 'run1' })
+  const told = await fetch(`${url}${RUN_PATH}`, { headers: gatewayHeaders })
+  expect([told.status, told.headers.get(RUN_HEADER)]).toEqual([204, 'run1'])
+  const stranger = await fetch(`${url}${RUN_PATH}`)
+  expect([stranger.status, stranger.headers.get(RUN_HEADER)]).toEqual([401, null])
 })

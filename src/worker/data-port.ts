@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { REFUSAL_HEADER, REPLICAS_PREFIX } from '../api/data-port.ts'
+import { REFUSAL_HEADER, REPLICAS_PREFIX, RUN_PATH } from '../api/data-port.ts'
+import { RUN_HEADER } from '../api/node-run.ts'
 import { isLoopback } from '../platform/address.ts'
 import type { ConnectionPool } from '../platform/connection-pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -33,6 +34,8 @@ export interface DataPortOptions {
   tracer?: Tracer | undefined
   /** Shows what this process counts to who is on this machine or has the key. */
   metrics?: Metrics | undefined
+  /** Which run of the worker this is. */
+  runId?: string | undefined
   /** More to serve behind the same key. Says whether the path, which comes without its query, is one of its own. */
   extra?: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<boolean>
 }
@@ -43,7 +46,7 @@ export interface DataPortOptions {
  * this machine may ask how the worker is and what it counts.
  */
 export function dataPortHandler(options: DataPortOptions): Handler {
-  const { dataKey, checks, metrics, extra } = options
+  const { dataKey, checks, metrics, runId, extra } = options
   const health = healthHandler(checks)
   const replica = replicaHandler(options)
   return async (request, response) => {
@@ -54,6 +57,7 @@ export function dataPortHandler(options: DataPortOptions): Handler {
       if (isLocal && (path === '/healthz' || path === '/readyz')) return await health(request, response)
       if (!(isLocal && path === '/metrics')) checkKey(request, dataKey())
       if (metrics && path === '/metrics') return sendMetrics(metrics, request, response)
+      if (runId !== undefined && path === RUN_PATH) return void response.writeHead(204, { [RUN_HEADER]: runId }).end()
       if (!extra || !(await extra(request, response, path))) throw notServed()
     } catch (error) {
       refuseOrThrow(request, response, error)

@@ -27,6 +27,7 @@ function frontends(answers: Record<string, JsonAnswer | Error>, cluster?: KeptCl
     urls: Object.keys(answers).map((name) => `http://${name}`),
     joinToken: 'flj_1',
     seed,
+    runId: 'run1',
     cluster,
     nowMs: () => 1_700_000_000_000,
     async send(url, request) {

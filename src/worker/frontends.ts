@@ -1,5 +1,6 @@
 import { registered, type NodeRegistration, type Registered, type SignedRegistration } from '../api/admin/schemas.ts'
 import { askInCommon } from '../platform/protocol.ts'
+import { RUN_HEADER } from '../api/node-run.ts'
 import { signedText } from '../api/node-signature.ts'
 import { publicKeyOf, sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
@@ -15,6 +16,8 @@ export interface FrontendsDeps {
   urls: readonly string[]
   joinToken: string
   seed: string
+  /** Names this run of the worker in each call. */
+  runId: string
   /** The key before, until the cluster has taken note of the new one. */
   old?: OldIdentity | undefined
   nowMs: () => number
@@ -56,7 +59,9 @@ export class Frontends {
     const text = canonicalJson(registration)
     const replaces = old && { public_key: publicKeyOf(old.seed), signature: sign(old.seed, text) }
     const body: SignedRegistration = { registration, signature: sign(seed, text), ...(replaces ? { replaces } : {}) }
-    const answer = registered.parse(await this.#any.post('/api/node/register', { body, token: joinToken }))
+    const answer = registered.parse(
+      await this.#any.post('/api/node/register', { body, token: joinToken, headers: this.#run() }),
+    )
     old?.forget()
     this.#deps.old = undefined
     return answer
@@ -85,12 +90,16 @@ export class Frontends {
     }
   }
 
+  #run(): { [RUN_HEADER]: string } {
+    return { [RUN_HEADER]: this.#deps.runId }
+  }
+
   #signed(method: 'GET' | 'POST', path: string): { authorization: string } {
     const signedAtMs = this.#deps.nowMs()
     return { authorization: `Node ${signedAtMs}.${sign(this.#deps.seed, signedText(method, path, signedAtMs))}` }
   }
 
   #callAsNode(path: string, options: { timeoutMs?: number; body?: object } = {}): Promise<unknown> {
-    return this.#any.post(path, { headers: this.#signed('POST', path), ...options })
+    return this.#any.post(path, { headers: { ...this.#run(), ...this.#signed('POST', path) }, ...options })
   }
 }

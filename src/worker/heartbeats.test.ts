@@ -17,6 +17,7 @@ function someHeartbeats() {
   const sent: HeartbeatMessage[] = []
   const heartbeats = new Heartbeats({
     boot: aBoot(),
+    runId: 'run1',
     publish: (heartbeat) => void sent.push(heartbeat),
     report: () => [],
     engines: () => [],
@@ -40,6 +41,7 @@ describe('heartbeats', () => {
     await clock.advance(0)
     expect(sent.at(-1)).toEqual({
       boot_id: 'boot',
+      run_id: 'run1',
       seq: 4,
       replicas: [],
       engines: [],

@@ -9,6 +9,7 @@ import type { Boot } from './boot.ts'
 
 export interface HeartbeatDeps {
   boot: Pick<Boot, 'id' | 'nextSeq' | 'takeSeq'>
+  runId: string
   publish: (heartbeat: HeartbeatMessage) => void
   /** Everything that runs here. */
   report: () => ReportedReplicaMessage[]
@@ -59,9 +60,10 @@ export class Heartbeats {
   }
 
   #beat(): void {
-    const { boot, publish, report, engines, hardware, unread } = this.#deps
+    const { boot, runId, publish, report, engines, hardware, unread } = this.#deps
     publish({
       boot_id: boot.id,
+      run_id: runId,
       seq: boot.takeSeq(),
       replicas: report(),
       engines: engines(),

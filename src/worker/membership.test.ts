@@ -17,6 +17,8 @@ const approved: Registered = { node_id: 'n1', name: 'gpu1', approved: true, cred
 const away = new AppError('unavailable', 'No frontend answers (http://a: connect ECONNREFUSED).')
 const gone = new AppError('forbidden', 'gpu1 was removed from the cluster.', { details: { node: 'removed' } })
 const unknown = new AppError('node_unknown', 'This cluster has no node "n1".')
+const second = new AppError('conflict', 'gpu1 is already connected.', { details: { run: 'second' } })
+const otherRun = new AppError('conflict', 'Another process has registered.', { details: { run: 'other' } })
 const otherCluster = new AppError('other_cluster', 'The frontend is of another cluster.')
 
 /** A JWT that lives for an hour, as far as a worker looks at it. */
@@ -39,6 +41,8 @@ function aNode(first: Says = approved) {
     ids: [] as string[],
     problem: undefined as string | undefined,
     isDoubted: false,
+    /** Times it was told that it is the second of two. */
+    seconds: 0,
     used: [] as NodeCredentials[],
     lines: [] as string[],
     over: undefined as Departure | 'aborted' | undefined,
@@ -87,6 +91,7 @@ function aNode(first: Says = approved) {
       world.isDoubted = false
       return isDoubted
     },
+    onSecond: () => void (world.seconds += 1),
     onCredentials() {},
   }
   void takePart(deps, end.signal).then((departure) => (world.over = departure ?? 'aborted'))
@@ -322,4 +327,38 @@ test('a frontend of another cluster ends nothing, neither at the start nor later
     await clock.advance(20_000)
     expect(world).toMatchObject({ over: undefined, connected: true })
   }
+})
+
+describe('two processes with one key', () => {
+  test('the second keeps trying, without the bus, until the first has gone', async () => {
+    const { clock, world } = aNode(second)
+    await clock.advance(60_000)
+    expect(world).toMatchObject({ over: undefined, used: [], problem: 'gpu1 is already connected.' })
+    expect(world.seconds).toBe(world.registrations)
+    expect(world.seconds).toBeGreaterThan(3)
+    world.says = approved
+    await clock.advance(15_000)
+    expect(world).toMatchObject({ used: [credentials], problem: undefined })
+  })
+
+  test('one that is no longer the run of its node registers again, and runs nothing while the other is there', async () => {
+    const { clock, world } = aNode()
+    await clock.advance(1000)
+    world.says = otherRun
+    world.takesAs = approved
+    world.isDoubted = true
+    await clock.advance(2000)
+    expect(world).toMatchObject({ registrations: 2, seconds: 0, over: undefined })
+    world.takesAs = second
+    world.isDoubted = true
+    await clock.advance(20_000)
+    expect(world.seconds).toBeGreaterThan(2)
+    expect(world.over).toBeUndefined()
+    world.takesAs = approved
+    await clock.advance(15_000)
+    const { seconds } = world
+    world.says = approved
+    await clock.advance(60_000)
+    expect(world).toMatchObject({ seconds, connected: true, problem: undefined })
+  })
 })

@@ -19,6 +19,8 @@ export interface MembershipDeps {
   onRegistered: (nodeId: string) => void
   /** What a frontend says that a person has to put right; undefined when it is over. */
   onProblem?: ((problem: string | undefined) => void) | undefined
+  /** Another process with our key is connected: this one is to run nothing until it is taken in. */
+  onSecond?: (() => void) | undefined
   /** Control has said that it does not know us: ask now. Takes the news. */
   isDue?: (() => boolean) | undefined
   /** Credentials to work with from now on; the first time, and whenever they may have changed. */
@@ -82,9 +84,9 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
       try {
         return await (isUnknown ? register() : frontends.credentials(nodeId))
       } catch (error) {
-        if (isUnknown || !isOfUnknown(error)) throw error
+        if (isUnknown || !(isOfUnknown(error) || isOfOtherRun(error))) throw error
         isUnknown = true
-        log.warn({ node: name, id: nodeId }, UNKNOWN)
+        log.warn({ node: name, id: nodeId }, isOfUnknown(error) ? UNKNOWN : OTHER_RUN)
         return register()
       }
     }
@@ -101,6 +103,18 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
 }
 
 const UNKNOWN = 'the cluster does not know this node, and did not remove it: registering again; its replicas go on'
+
+const OTHER_RUN = 'another process has registered with the key of this node: registering again'
+
+/** Another run of this node has registered since. Whether it is still there is found out by registering again. */
+function isOfOtherRun(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'conflict' && error.details['run'] === 'other'
+}
+
+/** The first of two processes with one key is kept, and we are the second. */
+function isSecond(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'conflict' && error.details['run'] === 'second'
+}
 
 /** A store that is older than our registration has no row of us. The release before says `not_found`. */
 function isOfUnknown(error: unknown): boolean {
@@ -150,6 +164,7 @@ async function persist(
       deps.onProblem?.(undefined)
       return answer
     } catch (error) {
+      if (isSecond(error)) deps.onSecond?.()
       const departure = isLastWord(error) ? judge(error) : undefined
       if (departure) return departure
       const message = messageOf(error)
@@ -170,6 +185,8 @@ async function persist(
 function refusedFor(error: AppError): Departure | undefined {
   // A frontend that was started empty at the old address: this machine waits until its own cluster is back.
   if (error.code === 'other_cluster') return undefined
+  // The other may go away: it keeps trying.
+  if (isSecond(error)) return undefined
   return { why: 'refused', message: `The cluster does not take this node: ${error.message}` }
 }
 

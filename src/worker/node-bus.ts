@@ -39,6 +39,10 @@ export class NodeBus implements Link {
     return this.#bus.isRefused()
   }
 
+  leave(): Promise<void> {
+    return this.#bus.leave()
+  }
+
   dispose(): Promise<void> {
     return this.#bus.dispose()
   }

@@ -7,6 +7,7 @@ import { startBroker } from '../bus/broker/broker.ts'
 import { connectBus, type Bus } from '../bus/bus.ts'
 import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { systemClock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
 import { sendJson } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
 import { aMachine } from '../testing/builders.ts'
@@ -23,6 +24,9 @@ const PERIOD_MS = 600_000
 /** A real worker that has been approved, and control's end of its bus with every heartbeat that came. */
 async function aNode(): Promise<{
   bus: Bus
+  /** What frontends refuse it, by the end of the path. */
+  refusals: Map<string, AppError>
+  problem: () => string | undefined
   heartbeats: HeartbeatMessage[]
   last: () => HeartbeatMessage | undefined
 }> {
@@ -43,7 +47,13 @@ async function aNode(): Promise<{
   bus.subscribe('heartbeat', (heartbeat) => void heartbeats.push(heartbeat))
   const credentials = { bus_url: broker.url, bus_jwt: null, data_key: 'd', heartbeat_period_ms: PERIOD_MS }
   const answer: Registered = { node_id: 'n1', name: 'n', approved: true, credentials }
-  const frontend = await serve((_request, response) => sendJson(response, 200, answer))
+  const refusals = new Map<string, AppError>()
+  const frontend = await serve((request, response) => {
+    const error = refusals.get(request.url!.split('/').at(-1)!)
+    if (error)
+      return sendJson(response, error.status, { error: { code: error.code, message: error.message, ...error.details } })
+    sendJson(response, 200, answer)
+  })
   const folder = tempFolder()
   const worker = await startWorker(
     {
@@ -68,7 +78,7 @@ async function aNode(): Promise<{
   onTestFinished(() => worker.dispose())
   await worker.joined
   await until(() => heartbeats.length > 0)
-  return { bus, heartbeats, last: () => heartbeats.at(-1) }
+  return { bus, refusals, problem: () => worker.problem(), heartbeats, last: () => heartbeats.at(-1) }
 }
 
 const to = { nodeId: 'n1', timeoutMs: 5000 }
@@ -105,4 +115,26 @@ test('without being asked, a worker tells what a ready replica holds, and what i
   await bus.request('replicaStop', { target, force: true, wait_ms: 4000 }, to)
   await until(() => last()!.devices[0]!.available_vram === 24 * GIB)
   expect(last()!.replicas.map(({ id }) => id)).toEqual([tooBig.id])
+})
+
+test('the second of two processes with one key ends its engines, leaves the bus, and works again when it is taken in', async () => {
+  const { bus, refusals, problem, last, heartbeats } = await aNode()
+  const spec = aStart({ engine: 'sim', options: {} })
+  await bus.request('replicaStart', spec, to)
+  await until(() => last()!.replicas[0]?.state === 'ready')
+  expect(new Set(heartbeats.map(({ run_id: run }) => run)).size).toBe(1)
+  refusals.set('credentials', new AppError('conflict', 'Register again.', { details: { run: 'other' } }))
+  refusals.set('register', new AppError('conflict', 'It is connected from 10.0.0.1:9.', { details: { run: 'second' } }))
+  bus.publish('nodeUnknown', {}, 'n1')
+  await until(() => problem() === 'It is connected from 10.0.0.1:9.')
+  await expect(bus.request('replicaStart', aStart({ model_name: 'other', engine: 'sim' }), to)).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+  heartbeats.length = 0
+  refusals.clear()
+  await until(() => heartbeats.length > 0 && last()!.replicas.length === 0)
+  const again = aStart({ engine: 'sim', options: {} })
+  await bus.request('replicaStart', again, to)
+  await until(() => last()!.replicas[0]?.state === 'ready')
+  expect(problem()).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeCredentials } from '../api/admin/schemas.ts'
@@ -113,11 +114,12 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   let replicas: Replicas | undefined
 
   const { seed, old } = identity
+  const runId = randomUUID()
   const { frontendUrls: urls, trust, joinToken } = options
   mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
   const cluster = new KeptCluster(join(options.replicas.folder, CLUSTER_FILE))
   if (options.isNewCluster) cluster.forget()
-  const frontends = new Frontends({ urls, trust, joinToken, seed, old, cluster, nowMs: () => clock.nowMs() })
+  const frontends = new Frontends({ urls, trust, joinToken, seed, runId, old, cluster, nowMs: () => clock.nowMs() })
   const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
   const { dataTls: tlsMode = 'auto', listen, advertise } = options
   const dataTls = isDataTlsWanted(tlsMode, listen, advertise)
@@ -151,6 +153,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   })
   const heartbeats = new Heartbeats({
     boot,
+    runId,
     publish: (heartbeat) => link.publish('heartbeat', fitHeartbeat(heartbeat)),
     report: () => replicas?.supervisor.report() ?? [],
     engines: () => replicas?.engines.report() ?? [],
@@ -192,6 +195,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     counts,
     metrics,
     tracer: options.tracer,
+    runId,
     pool: enginePool(),
     async extra(request, response, path) {
       if (!replicas || !/^\/logs(\/|$)/.test(path)) return false
@@ -256,6 +260,11 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     log,
     onRegistered: (id: string) => void (nodeId = id),
     onProblem: (found: string | undefined) => void (obstacle = found),
+    onSecond() {
+      // Off the bus, so that no command for the first one reaches it.
+      void link.leave().catch(() => {})
+      replicas?.supervisor.stopPresent()
+    },
     isDue() {
       const isDue = isUnknown
       isUnknown = false

@@ -92,6 +92,11 @@ export class Supervisor {
     return { stopped: gone.map(({ key }) => key), survivors: survivors.map(({ key }) => key) }
   }
 
+  /** All that is here, for now: what is asked for later is started. */
+  stopPresent(): void {
+    for (const replica of this.#replicas.values()) void this.#stop(replica, false)
+  }
+
   /** For good: nothing is started after it. */
   async stopAll(): Promise<void> {
     this.#isEnding = true

@@ -49,6 +49,8 @@ export const MOST_UNREAD = 1000
 /** The worker's word on its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
 export const heartbeat = z.object({
   boot_id: label,
+  /** Which run of the worker says so. One of the release before does not say. */
+  run_id: label.optional(),
   /** Grows by one with each heartbeat of a boot. */
   seq: z.int().positive(),
   replicas: longList(reportedReplica, 10_000),

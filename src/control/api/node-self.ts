@@ -1,7 +1,9 @@
+import { runOf } from '../../api/node-run.ts'
 import { findNodeIdentity, sayGoodbye } from '../../store/nodes.ts'
 import { deleteReplicasOfNode } from '../../store/replicas.ts'
 import { absentNode } from '../absent-node.ts'
 import { change } from '../change.ts'
+import { otherRun } from '../node-runs.ts'
 import { registeredAs } from '../node-credentials.ts'
 import { registerNode } from '../register-node.ts'
 import type { Answers } from './answers.ts'
@@ -15,12 +17,14 @@ export function nodeSelfAnswers(deps: AdminDeps): Answers<'registerNode' | 'node
     async nodeCredentials(_body, { id }, { request }) {
       const node = await findNodeIdentity(deps.db, id)
       if (!node) throw await absentNode(deps.db, id, deps.clusterId)
+      const run = runOf(request)
+      if (run !== null && node.run_id !== null && node.run_id !== run) throw otherRun(node)
       return registeredAs(deps, node, request)
     },
-    deregisterNode: (goodbye, { id }) =>
+    deregisterNode: (goodbye, { id }, { request }) =>
       change(deps, async (tx, tell) => {
         const { name } = await neededNode(tx, id)
-        if (!(await sayGoodbye(tx, id, goodbye?.boot_id))) return {}
+        if (!(await sayGoodbye(tx, id, { bootId: goodbye?.boot_id, runId: runOf(request) }))) return {}
         const dropped = await deleteReplicasOfNode(tx, id)
         const reason = `${name} said goodbye`
         const data = { replicas_dropped: dropped }

@@ -3,6 +3,7 @@ import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { massLoss } from '../../core/nodes/mass-loss.ts'
 import { statusOf } from '../../core/nodes/status.ts'
+import { REFUSED_LATELY_MS } from '../../store/node-runs.ts'
 import type { StoredWorld } from '../../store/world.ts'
 
 /** Engines may say a lot; the first line of it says what matters, and the row has all. */
@@ -23,6 +24,7 @@ export function problemsOf(
     ...frozen(world),
     ...unmet(world, rules, advise),
     ...failed(world),
+    ...doubled(world),
     ...silent(world),
     ...pending(world),
   ]
@@ -71,6 +73,17 @@ function failed({ replicas, nodes }: StoredWorld): Problem[] {
       const where = { node_id: nodeId, node_name: names.get(nodeId) ?? nodeId, key, model_name: modelName }
       return { ...about, kind: 'replica', severity: 'error', ...where, text }
     })
+}
+
+/** A second process with the key of a node keeps trying. */
+function doubled({ nodes, nowMs }: StoredWorld): Problem[] {
+  return nodes.flatMap((node) => {
+    const { id, name, address, refused } = node
+    if (!refused || nowMs - refused.atMs > REFUSED_LATELY_MS) return []
+    const text = `a second process with the key of ${name}, at ${refused.address}, is refused: ${name} is connected from ${address}`
+    const advice = `if the machine was cloned, delete node.seed in the worker's data folder at ${refused.address} and start it again`
+    return [{ ...about, kind: 'node', severity: 'error', node_id: id, node_name: name, text, advice }]
+  })
 }
 
 /** A node that said goodbye, or that nobody has let in, is no trouble. */
