@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Invocation } from './cli/parse-arguments.ts'
+import { exportFromFrontend, frontendWithLostFile } from './export-from-frontend.ts'
 import { checkLines, rowLines, storeLines, totalOf } from './cli/db/text.ts'
 import { counted } from './cli/format.ts'
 import { processTerminal, type Terminal } from './cli/terminal.ts'
@@ -75,15 +76,21 @@ async function exportStore({ config, target, terminal, values, own }: Job): Prom
   if (file === '-' && terminal.screen) {
     throw new AppError('usage', 'flotilla db export: name a file, or send the output into a file or a pipe.')
   }
-  const header = await withStore(target, (driver) =>
-    writeBackup(driver, backupDeps(), async (text) => {
-      if (file !== '-') return writeFile(file, text, own.has('overwrite'))
-      for await (const part of text) {
-        terminal.write(part)
-        await terminal.taken?.()
-      }
-    }),
-  )
+  const sink = async (text: AsyncIterable<string>): Promise<void> => {
+    if (file !== '-') return writeFile(file, text, own.has('overwrite'))
+    for await (const part of text) {
+      terminal.write(part)
+      await terminal.taken?.()
+    }
+  }
+  const cluster = 'file' in target ? frontendWithLostFile(config, target.file) : undefined
+  if (cluster)
+    terminal.note(
+      `The database file is gone: the frontend at ${cluster.url}, which has it open, is asked for all of it.`,
+    )
+  const header = cluster
+    ? await exportFromFrontend(cluster, sink)
+    : await withStore(target, (driver) => writeBackup(driver, backupDeps(), sink))
   const all = `${counted(totalOf(header.rows), 'row')} of schema ${header.schema} written`
   if (file === '-') terminal.note(`${all}.`)
   else if (config.json) terminal.print(JSON.stringify({ file: resolve(file), ...header }, null, 2))

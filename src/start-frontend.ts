@@ -41,13 +41,16 @@ import type { Metrics } from './platform/metrics.ts'
 import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts'
 import type { Tracer } from './platform/tracing/tracer.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
+import { version } from './platform/version.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
 import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
+import { writeLiveBackup } from './store/backup/live-backup.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { measuredDatabase } from './store/measured-database.ts'
 import { listNodes } from './store/nodes.ts'
-import { openFileAt } from './store/open-file.ts'
+import { findMigrations } from './store/migration-files.ts'
+import { markOf, openFileAt, type OpenFile } from './store/open-file.ts'
 import { watchProcess } from './watch-process.ts'
 
 /** Missed heartbeats until a node counts as unreachable. */
@@ -79,6 +82,8 @@ export interface Frontend {
   tls: ListenerTls | undefined
   bus: MessageBus
   db: Database
+  /** The file of the store, where it is one. */
+  file: OpenFile | undefined
   gateway: Gateway
   joinToken: () => string
 }
@@ -119,7 +124,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   life.own('http', () => server.dispose(0))
 
   const databaseFile = config.database_url ? undefined : folder.file('flotilla.db')
-  const opened = await openDatabase(databaseFile ? { file: databaseFile } : { url: config.database_url! })
+  const target = databaseFile ? { file: databaseFile } : { url: config.database_url! }
+  const opened = await openDatabase(target)
   const openFile = databaseFile && openFileAt(databaseFile)
   const db = measuredDatabase(opened, metrics)
   life.own('store', () => db.close())
@@ -238,6 +244,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       ...messageBus.certificate,
     }),
     onNodeApproved: (publicKey, nodeId) => messageBus.admit({ publicKey, nodeId }),
+    backup: (sink) =>
+      writeLiveBackup(opened, target, { migrations: findMigrations(), program: version, nowMs: clock.nowMs() }, sink),
     onNodeSeen: (node, how) => reach.seen(node, how),
     onNodeRemoved(nodeId, publicKey) {
       reach.removed(nodeId)
@@ -282,7 +290,16 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   life.own('followed logs', () => ending.abort())
   const { address } = server
   const url = `${tls ? 'https' : 'http'}://${formatAddress(reachableAddress(address))}`
-  return { url, address, tls, bus: messageBus, db, gateway, joinToken: () => secrets.joinToken }
+  return {
+    url,
+    address,
+    tls,
+    bus: messageBus,
+    db,
+    file: openFile || undefined,
+    gateway,
+    joinToken: () => secrets.joinToken,
+  }
 }
 
 /** As people know the machine: one that listens everywhere is known by its name. */
@@ -324,13 +341,22 @@ function livenessOf({ heartbeat_ms: periodMs, offline_after_ms: offlineAfterMs }
 }
 
 /** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
-export function announce({ url, address, tls, bus }: Frontend, { config, folder, life }: FrontendOptions): void {
+export function announce(
+  { url, address, tls, bus, file: database }: Frontend,
+  { config, folder, life }: FrontendOptions,
+): void {
   const { ready_file: readyFile } = config
   const files = [folder.file('endpoint.json'), ...(readyFile ? [readyFile] : [])]
   const write = (): void => {
     const fingerprint = tls?.fingerprint
     const contents = [
-      { url, listen: formatAddress(address), fingerprint, self_signed: tls?.isSelfSigned },
+      {
+        url,
+        listen: formatAddress(address),
+        fingerprint,
+        self_signed: tls?.isSelfSigned,
+        database: database && markOf(database),
+      },
       { url, bus: bus.url, pid: process.pid, fingerprint },
     ]
     for (const [i, file] of files.entries()) writeWhole(file, `${JSON.stringify(contents[i])}\n`)

@@ -12,6 +12,7 @@ import type { Answer, Answers, Gate, Params, Stream, Streams } from './api/answe
 import { adminKeyAnswers } from './api/admin-key.ts'
 import { authorize, type Caller } from './api/authorize.ts'
 import { backendAnswers } from './api/backends.ts'
+import { backupStreams } from './api/backup.ts'
 import { capAnswers } from './api/caps.ts'
 import { clusterAnswers } from './api/cluster.ts'
 import type { AdminDeps } from './api/deps.ts'
@@ -149,6 +150,7 @@ function adminStreams(deps: AdminDeps): Streams<AdminStreamName> {
     ...logStreams(deps),
     ...metricStreams(deps),
     ...fileStreams(deps),
+    ...backupStreams(deps),
   }
 }
 

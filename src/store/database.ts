@@ -27,6 +27,8 @@ export interface Database extends Sql {
    * statements run one after the other. `unavailable` may mean that the commit's answer was lost: look before repeating.
    */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>
+  /** Writes all of it into another file (0600), where the store is a file. */
+  copyTo?: ((file: string) => Promise<void>) | undefined
   /** Finishes what was asked for before, refuses what is asked for after. */
   close(): Promise<void>
 }

@@ -15,6 +15,7 @@ export function guardDatabase(driver: Driver): Database {
 
 class GuardedDatabase implements Database {
   readonly kind: Database['kind']
+  readonly copyTo: Database['copyTo']
   readonly #driver: Driver
   readonly #inside = new AsyncLocalStorage<{ open: boolean }>()
   readonly #calls = new Set<Promise<unknown>>()
@@ -23,6 +24,7 @@ class GuardedDatabase implements Database {
   constructor(driver: Driver) {
     this.kind = driver.kind
     this.#driver = driver
+    if (driver.copyTo) this.copyTo = (file) => this.#call(async () => driver.copyTo!(file))
   }
 
   async query<T>(text: string, params: readonly Value[] = []): Promise<T[]> {

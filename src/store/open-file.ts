@@ -15,6 +15,16 @@ export function openFileAt(path: string): OpenFile | undefined {
   return found && { path, inode: found.ino, device: found.dev }
 }
 
+/** Tells files apart: by disk and number, as text. */
+export function fileMark(path: string): string | undefined {
+  const found = openFileAt(path)
+  return found && markOf(found)
+}
+
+export function markOf({ device, inode }: OpenFile): string {
+  return `${device}:${inode}`
+}
+
 /** What to tell when the path leads elsewhere now: the open file has no name any more and is gone at the end of the process. */
 export function fileProblem(
   file: OpenFile,

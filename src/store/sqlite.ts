@@ -65,16 +65,20 @@ class SqliteDriver implements Driver {
   }
 
   async copyTo(file: string): Promise<void> {
-    await this.#thread.ask({ op: 'copy', to: file })
+    await this.#inTurn(() => this.#thread.ask({ op: 'copy', to: file }))
   }
 
-  async transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {
+  transaction<T>(work: (tx: ScriptSql) => Promise<T>, limitMs: number): Promise<T> {
+    return this.#inTurn(() => this.#write(work, limitMs))
+  }
+
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
     const before = this.#lastWriter
     const { promise, resolve: leave } = Promise.withResolvers<void>()
     this.#lastWriter = promise
     await before
     try {
-      return await this.#write(work, limitMs)
+      return await write()
     } finally {
       leave()
     }

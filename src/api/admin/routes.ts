@@ -352,6 +352,15 @@ export const adminRoutes = {
     query: schemas.historyQuery,
     reply: z.array(schemas.eventView),
   },
+  exportStore: {
+    method: 'GET',
+    path: '/api/store/export',
+    auth: 'admin',
+    summary:
+      'The whole store as flotilla db export writes it, from the database that the frontend has open; with the admin key of the frontend only',
+    reply: z.unknown(),
+    stream: { 'application/x-ndjson': z.unknown() },
+  },
   openapi: {
     method: 'GET',
     path: '/api/openapi.json',

@@ -67,6 +67,8 @@ export interface AdminDeps {
   ) => BusCredentials | Promise<BusCredentials>
   /** Told of each call that a node has signed: how its data port is reached, and how far its clock is off. */
   onNodeSeen?: (node: SeenNode, how: 'registered' | 'signed') => void
+  /** Writes a backup of the open store. */
+  backup?: (sink: (text: AsyncIterable<string>) => Promise<void>) => Promise<unknown>
   /** Takes a node off the bus. It has been told to stop, if it listened. */
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */
