@@ -1,7 +1,7 @@
 import type { PlacePolicy } from '../src/core/placement/types.ts'
 import type { Pace } from '../src/control/start-control.ts'
 import { hashSecret } from '../src/platform/secrets.ts'
-import type { LivenessLimits } from '../src/store/nodes.ts'
+import type { LivenessLimits } from '../src/core/nodes/liveness.ts'
 import type { AppliedPlan } from './checks/applied-plan.ts'
 import type { Reached } from './checks/check.ts'
 import type { EventQueue } from './event-queue.ts'

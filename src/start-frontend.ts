@@ -16,6 +16,7 @@ import { ReachWatch } from './control/reach-watch.ts'
 import { readDeclaredRules } from './control/read-declared-rules.ts'
 import { startServedFolder } from './control/served-folder/served-folder.ts'
 import { startControl } from './control/start-control.ts'
+import { livenessLimits } from './core/nodes/liveness.ts'
 import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly } from './front-door.ts'
 import { earlyRoom } from './early-room.ts'
 import { allowInference } from './gateway/guard.ts'
@@ -52,9 +53,6 @@ import { listNodes } from './store/nodes.ts'
 import { findMigrations } from './store/migration-files.ts'
 import { markOf, openFileAt, type OpenFile } from './store/open-file.ts'
 import { watchProcess } from './watch-process.ts'
-
-/** Missed heartbeats until a node counts as unreachable. */
-const MISSED_HEARTBEATS = 3
 
 export interface FrontendOptions {
   config: Config
@@ -167,7 +165,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   if (alongside) life.own(alongside.name, alongside.dispose)
   const { owner } = secrets
   const adminKey = (): string => secrets.adminKey
-  const liveness = livenessOf(config)
+  const liveness = livenessLimits(config.heartbeat_ms, config.offline_after_ms)
   const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach: openReach(config.allow_sources) }
   const control = startControl({
     db,
@@ -334,10 +332,6 @@ function loadSecrets(folder: DataFolder): Secrets {
 async function listApproved(db: Database): Promise<{ nodeId: string; publicKey: string }[]> {
   const approved = (await listNodes(db)).filter((node) => node.approved_at !== null)
   return approved.map((node) => ({ nodeId: node.id, publicKey: node.public_key }))
-}
-
-function livenessOf({ heartbeat_ms: periodMs, offline_after_ms: offlineAfterMs }: Config) {
-  return { unreachableAfterMs: Math.min(MISSED_HEARTBEATS * periodMs, offlineAfterMs), offlineAfterMs }
 }
 
 /** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */

@@ -113,7 +113,7 @@ export function describeRules(storeName: string, openStore: OpenStore): void {
       [{ min_replicas: 2, max_replicas: 1 }, 'max_replicas', 'at least min_replicas'],
       [{ scale_to_zero_after_s: 1 }, 'scale_to_zero_after_s', 'at least 10'],
       [{ node_selector: { '!spot': 'x' } }, 'node_selector.!spot', 'takes no value'],
-      [{ min_replica: 1 }, '', 'Unrecognized key: "min_replica"'],
+      [{ min_replica: 1 }, null, 'Unrecognized key: "min_replica"'],
     ])('that make no sense are refused by the field: %j', async (fields, param, message) => {
       expect(await save({ model_name: 'm', ...fields })).toMatchObject({
         status: 400,

@@ -12,7 +12,8 @@ import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, newestEventId, newestEventOf, type NewEvent } from '../store/events.ts'
 import { listAdminKeyHashes } from '../store/frontends.ts'
 import { checkLease, type HeldLease } from '../store/leases.ts'
-import { judgeLiveness, type LivenessLimits } from '../store/nodes.ts'
+import { judgeLiveness, type Judged, type LivenessLimits } from '../core/nodes/liveness.ts'
+import { listSilentNodes, setLiveness } from '../store/nodes.ts'
 import { deleteExpiredDemands } from '../store/demands.ts'
 import { deleteReplica, moveReplica } from '../store/replicas.ts'
 import { reserveReplica } from '../store/reservations.ts'
@@ -90,7 +91,7 @@ export function reconcileOnce(db: Database, lease: HeldLease, context: TurnConte
   return db.transaction(async (tx) => {
     await checkLease(tx, lease)
     const hearing = await stillHearing(tx, context.hearing, context.deafAfterMs)
-    const silent = await judgeLiveness(tx, context.limits, hearing.sinceMs, context.answering)
+    const silent = await noteSilence(tx, context, hearing.sinceMs)
     const own = withNodes(context.ownTouched?.(), silent)
     const now = await nextWorld(tx, context.kept, own, hearing.lastTurnMs, context.wholeEveryMs)
     const world = { ...now.world, loads: context.loadsOf(now.world), heardSinceMs: hearing.sinceMs }
@@ -121,6 +122,13 @@ function withNodes(own: Touched | undefined, nodes: readonly { id: string }[]): 
 
 function nodesOf({ steps }: Plan): Set<string> {
   return new Set(steps.map((step) => (step.kind === 'reserve' ? step.nodeId : step.replica.nodeId)))
+}
+
+async function noteSilence(tx: Sql, { limits, answering }: TurnContext, hearingSinceMs: number): Promise<Judged[]> {
+  const { nowMs, nodes } = await listSilentNodes(tx, limits.unreachableAfterMs)
+  const judged = judgeLiveness(nodes, limits, { nowMs, hearingSinceMs, answering })
+  for (const { id, liveness } of judged) await setLiveness(tx, id, liveness)
+  return judged
 }
 
 /** Judged inside the transaction: waiting for it may be what made us deaf. */

@@ -3,6 +3,7 @@ import { device } from '../api/hardware.ts'
 import type { AwaitedFreed } from '../core/lifecycle/freed.ts'
 import { budgetBytes, parseBudget } from '../core/nodes/budget.ts'
 import { effectiveLabels, type Label } from '../core/nodes/labels.ts'
+import type { Silent } from '../core/nodes/liveness.ts'
 import type { Node } from '../core/types.ts'
 import type { Sql } from './database.ts'
 import { jsonText } from './json-text.ts'
@@ -293,11 +294,6 @@ export async function deleteNode(tx: Sql, id: string): Promise<void> {
 /** Asked once for all rows and not for each. */
 const NOW = '(select now_ms())'
 
-export interface LivenessLimits {
-  unreachableAfterMs: number
-  offlineAfterMs: number
-}
-
 export interface SilentReplica {
   nodeId: string
   address: string
@@ -317,27 +313,18 @@ export async function listSilentReplicas(sql: Sql, silentForMs: number): Promise
   return rows.map(({ node_id: nodeId, ...rest }) => ({ nodeId, ...rest }))
 }
 
-/**
- * Judges silence by the store's clock, the only one that all frontends share, and from `hearingSinceMs` at the earliest:
- * while nobody could hear the nodes, they were not silent. Only ever for the worse: a heartbeat alone brings a node back.
- * Returns the nodes that changed.
- */
-export async function judgeLiveness(
-  tx: Sql,
-  { unreachableAfterMs, offlineAfterMs }: LivenessLimits,
-  hearingSinceMs: number,
-  answering: readonly string[] = [],
-): Promise<{ id: string; name: string; liveness: 'unreachable' | 'offline' }[]> {
-  const silentFor = (limit: string): string =>
-    `(coalesce(last_heartbeat, 0) < ${NOW} - ${limit} and $3 < ${NOW} - ${limit})`
-  const isNot = answering.length === 0 ? '1 = 1' : `id not in (${answering.map((_, i) => `$${i + 4}`).join(', ')})`
-  const judged = `case
-    when ${silentFor('$2')} and ${isNot} then 'offline'
-    when liveness = 'online' and ${silentFor('$1')} then 'unreachable'
-    else liveness end`
-  return tx.query(
-    `update nodes set liveness = ${judged}, liveness_since = now_ms() where liveness <> ${judged}
-     returning id, name, liveness`,
-    [unreachableAfterMs, offlineAfterMs, hearingSinceMs, ...answering],
+/** Nodes from which no heartbeat has come for so long, unless they are offline already; and the store's clock. */
+export async function listSilentNodes(tx: Sql, silentForMs: number): Promise<{ nowMs: number; nodes: Silent[] }> {
+  const [clock] = await tx.query<{ now: number }>('select now_ms() as now')
+  const nowMs = clock!.now
+  const rows = await tx.query<Omit<Silent, 'lastHeartbeatMs'> & { last_heartbeat: number | null }>(
+    `select id, name, liveness, last_heartbeat from nodes
+     where liveness <> 'offline' and coalesce(last_heartbeat, 0) < $1 order by id`,
+    [nowMs - silentForMs],
   )
+  return { nowMs, nodes: rows.map(({ last_heartbeat: lastHeartbeatMs, ...node }) => ({ ...node, lastHeartbeatMs })) }
+}
+
+export async function setLiveness(tx: Sql, id: string, liveness: Node['liveness']): Promise<void> {
+  await tx.query('update nodes set liveness = $2, liveness_since = now_ms() where id = $1', [id, liveness])
 }
