@@ -98,8 +98,10 @@ export class Cluster {
   }
   readonly #gatewayDisks = new Map<string, GatewayDisk>()
   readonly #byAddress = new Map<string, Machine>()
+  readonly #seed: number
 
   constructor({ seed, nodes, hours, queue, trace, hooks }: ClusterDeps) {
+    this.#seed = seed
     this.queue = queue
     this.trace = trace
     this.hooks = hooks
@@ -217,6 +219,7 @@ export class Cluster {
     const machine = new Machine(index, {
       queue: this.queue,
       random,
+      readings: streamOf(this.#seed, `readings of n${index + 1}`),
       chances: this.chances,
       hardware: drawHardware(random),
       slots: random.between(1, 2),

@@ -5,6 +5,7 @@ import type { Check } from './check.ts'
 import { claimsFit } from './claims-fit.ts'
 import { converges } from './converges.ts'
 import { drainsWait } from './drains-wait.ts'
+import { evictionsAreNeeded } from './evictions-are-needed.ts'
 import { evictionsAreFair } from './evictions-are-fair.ts'
 import { inFlightReturnsToZero } from './in-flight-returns-to-zero.ts'
 import { metWhenPossible } from './met-when-possible.ts'
@@ -59,6 +60,7 @@ export class Checks {
       retriesWait(cluster),
       spreadIsOneEach(cluster),
       evictionsAreFair(),
+      evictionsAreNeeded(cluster),
       oneLoadAtATime(),
       waitsHaveAReason(cluster),
       converges(cluster, traffic),

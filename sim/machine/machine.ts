@@ -15,6 +15,8 @@ import { MemoryJournal } from './memory-journal.ts'
 export interface MachineDeps {
   queue: EventQueue
   random: Random
+  /** For how long each reading of its memory takes. */
+  readings: Random
   chances: EngineChances
   hardware: Hardware
   slots: number
@@ -25,6 +27,12 @@ export interface MachineDeps {
 
 /** Of each reading of a device to fail. */
 const UNREADABLE = 0.02
+/** The most that a reading of the memory takes: a look at files, a tool, a tool that sets up the driver each time. */
+const READING_MS = [0, 0, 800, 5000]
+/** Of which heartbeats one still knows when their reading began. */
+const READINGS_KEPT = 100
+const ENDS_KEPT = 1000
+
 /** What a file of the disk takes is not looked at; only whether there is room. */
 const FULL_DISK_BYTES = 1024
 
@@ -52,6 +60,10 @@ export class Machine {
   hasProgram = true
   isDiskFull = false
   boots = 0
+  /** When the reading in each of the last heartbeats began, by `<boot> <number>`, and when each engine ended, by its replica. */
+  readonly readings = new Map<string, number>()
+  readonly endedMs = new Map<string, number>()
+  readonly #mostReadingMs: number
   readonly #deps: MachineDeps
   readonly #files = new Map<string, string>()
   #pids = 100
@@ -65,6 +77,7 @@ export class Machine {
     this.hardware = deps.hardware
     this.memory = new MachineMemory(deps.hardware)
     this.journal = new MemoryJournal(() => this.#checkDisk())
+    this.#mostReadingMs = deps.readings.oneOf(READING_MS)!
     this.#deps = deps
   }
 
@@ -117,11 +130,26 @@ export class Machine {
       grows: engineKinds[spec.engine as EngineName].memory === 'on_demand',
       isBroken: (modelName) => !this.hasProgram || this.brokenModels.has(modelName),
       onOutOfMemory: (starved) => onOutOfMemory(this, starved),
-      onEnd: (ended) => void this.engines.delete(ended.pid),
+      onEnd: (ended) => {
+        this.engines.delete(ended.pid)
+        this.endedMs.set(spec.id, queue.nowMs)
+        if (this.endedMs.size > ENDS_KEPT) this.endedMs.delete(this.endedMs.keys().next().value!)
+      },
     })
     this.engines.set(engine.pid, engine)
     onStart()
     return engine
+  }
+
+  /** How long the reading that begins now takes. */
+  readingMs(): number {
+    return this.#mostReadingMs === 0 ? 0 : this.#deps.readings.between(1, this.#mostReadingMs)
+  }
+
+  /** The heartbeat of this number tells what was read from then on. */
+  noteReading(heartbeat: string, begunMs: number): void {
+    this.readings.set(heartbeat, begunMs)
+    if (this.readings.size > READINGS_KEPT) this.readings.delete(this.readings.keys().next().value!)
   }
 
   report(): ReportedHardware {

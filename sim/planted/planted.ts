@@ -1,6 +1,7 @@
 import { approvalByRestart } from './approval-by-restart.ts'
 import { drainDoesNotWait } from './drain-does-not-wait.ts'
 import { evictionRemovesSiblings } from './eviction-removes-siblings.ts'
+import { forgottenRoom } from './forgotten-room.ts'
 import { inFlightLeaked } from './in-flight-leaked.ts'
 import type { PlantedBug } from './planted-bug.ts'
 import { reregistrationWipes } from './reregistration-wipes.ts'
@@ -10,7 +11,7 @@ import { selectorIgnored } from './selector-ignored.ts'
 import { stackedSpread } from './stacked-spread.ts'
 import { staleCommand } from './stale-command.ts'
 
-/** Mistakes that LocalAI has made, each of which the simulator must find. */
+/** Mistakes that LocalAI has made, or we have, each of which the simulator must find. */
 export const plantedBugs: readonly PlantedBug[] = [
   evictionRemovesSiblings,
   selectorIgnored,
@@ -22,4 +23,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   staleCommand,
   retriedForEver,
   approvalByRestart,
+  forgottenRoom,
 ]

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { NodeCredentials, Registered } from '../../src/api/admin/schemas.ts'
 import type { Bus } from '../../src/bus/bus.ts'
+import type { Hardware as ReportedHardware } from '../../src/api/hardware.ts'
+import { sleep } from '../../src/platform/clock.ts'
 import { openBoot, type Boot } from '../../src/worker/boot.ts'
 import { autoLabels } from '../../src/worker/hardware/auto-labels.ts'
 import type { Facts } from '../../src/worker/frontends.ts'
@@ -88,6 +90,7 @@ export class WorkerProcess {
       publish: (message) => {
         const told = hooks.heartbeat ? hooks.heartbeat(message, process) : message
         this.#cluster.counts.heartbeats += 1
+        machine.noteReading(`${message.boot_id} ${message.seq}`, begunMs)
         link.publish('heartbeat', told)
       },
       report: () => supervisor.report(),
@@ -125,10 +128,21 @@ export class WorkerProcess {
     const supervisor = hooks.supervisor?.(real, process) ?? real
     const meter = new SimMeter(machine, supervisor)
     const ends = new UnreadEnds({ replicas: () => supervisor.all(), clock })
-    const measurements = await startMeasurements(async () => machine.report(), clock, log, {
+    let begunMs = clock.nowMs()
+    /** Shows how it was at the beginning. The first is quick: a worker that begins must not be late for that. */
+    const measure = async (): Promise<ReportedHardware & { begunMs: number }> => {
+      const report = { ...machine.report(), begunMs: clock.nowMs() }
+      const tookMs = this.isJoined ? machine.readingMs() : 0
+      if (tookMs > 0) await sleep(clock, tookMs)
+      return report
+    }
+    const measurements = await startMeasurements(measure, clock, log, {
       look: async () => meter.look(),
       onNews: () => heartbeats.wake(),
-      onRead: (begunMs) => ends.read(begunMs),
+      onRead: (atMs) => {
+        begunMs = atMs
+        return ends.read(atMs)
+      },
       isOpen: () => ends.isOpen(),
     })
     await supervisor.adopt({ isClean: false })
