@@ -49,6 +49,29 @@ describe('the width of a text', () => {
   })
 })
 
+describe('a table that is too wide', () => {
+  const columns = [
+    { title: 'NAME', shrink: { to: 4, turn: 1 } },
+    { title: 'STATE' },
+    { title: 'LABELS', spare: 1 },
+    { title: 'LAST SEEN' },
+  ]
+  const rows = [['a-long-name', 'healthy', 'tier=gpu', '12s']]
+  const at = (width: number) => table(columns, rows, { width, paint: painter(false) })
+
+  test('leaves out what can be missed most easily, and then from its end', () => {
+    expect(at(80)).toEqual(['NAME         STATE    LABELS    LAST SEEN', 'a-long-name  healthy  tier=gpu  12s'])
+    expect(at(24).at(-1)).toBe('a-long-n…  healthy  12s')
+    expect(at(14).at(-1)).toBe('a-lo…  healthy')
+  })
+
+  test('fits any width that its first two columns fit', () => {
+    for (let width = 13; width < 60; width += 1) {
+      for (const line of at(width)) expect(widthOf(line), line).toBeLessThanOrEqual(width)
+    }
+  })
+})
+
 describe('numbers', () => {
   test.each([
     [-500, '0s'],
@@ -138,8 +161,8 @@ describe('a table', () => {
     expect(render(22)[3]).toBe('船団…      120')
   })
 
-  test('never gets narrower than its columns allow', () => {
-    expect(render(5).map(widthOf)).toEqual([14, 22, 22, 14])
+  test('never gets narrower than its first two columns allow', () => {
+    expect(render(5).map(widthOf)).toEqual([14, 14, 14, 14])
   })
 
   test('paints words, not the space between them', () => {

@@ -9,6 +9,8 @@ export interface Column {
   shrink?: { to: number; turn: number }
   /** Left out where it is `-` in every row: the others need its room. */
   optional?: true
+  /** Where the table is too wide all the same, those with a smaller number are left out first, and the others from the end. */
+  spare?: number
 }
 
 export interface Cell {
@@ -23,25 +25,35 @@ export interface TableOptions {
 }
 
 const GAP = '  '
+/** What a row is about, and one thing that is said of it. */
+const LEAST_COLUMNS = 2
 
-/** A table of plain text that fits `width` as far as its columns may shrink. Returns its lines. */
+/** A table of plain text that fits `width`: columns shrink as far as they may, then some are left out. Returns its lines. */
 export function table(
   all: readonly Column[],
   rows: readonly (readonly (Cell | string)[])[],
   { width, paint, indent = 0 }: TableOptions,
 ): string[] {
   const every = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? { text: cell } : cell)))
-  const isShown = all.map(({ optional }, i) => !optional || every.some((row) => row[i]!.text !== '-'))
-  const columns = all.filter((_, i) => isShown[i])
-  const cells = every.map((row) => row.filter((_, i) => isShown[i]))
-  const room = width - indent - GAP.length * (columns.length - 1)
-  const widest = (i: number): number => Math.max(0, ...cells.map((row) => widthOf(row[i]!.text)))
-  const natural = (titles: readonly string[][]): number[] =>
-    titles.map((lines, i) => Math.max(widest(i), ...lines.map(widthOf)))
-
-  let titles = columns.map(({ title }) => [title])
-  if (sum(natural(titles)) > room) titles = columns.map(({ title }) => title.split(' '))
-  const widths = shrink(natural(titles), columns, room)
+  const isFilled = all.map(({ optional }, i) => !optional || every.some((row) => row[i]!.text !== '-'))
+  const widthsOf = (kept: readonly number[]): { titles: string[][]; widths: number[]; isWide: boolean } => {
+    const columns = kept.map((i) => all[i]!)
+    const room = width - indent - GAP.length * (columns.length - 1)
+    const natural = (titles: readonly string[][]): number[] =>
+      titles.map((lines, at) => {
+        const texts = every.map((row) => widthOf(row[kept[at]!]!.text))
+        return Math.max(0, ...texts, ...lines.map(widthOf))
+      })
+    let titles = columns.map(({ title }) => [title])
+    if (sum(natural(titles)) > room) titles = columns.map(({ title }) => title.split(' '))
+    const widths = shrink(natural(titles), columns, room)
+    return { titles, widths, isWide: sum(widths) > room }
+  }
+  let kept = all.flatMap((_, i) => (isFilled[i] ? [i] : []))
+  while (widthsOf(kept).isWide && kept.length > LEAST_COLUMNS) kept = kept.filter((i) => i !== leastOf(kept, all))
+  const { titles, widths } = widthsOf(kept)
+  const columns = kept.map((i) => all[i]!)
+  const cells = every.map((row) => kept.map((i) => row[i]!))
 
   const line = (texts: readonly Cell[]): string =>
     ' '.repeat(indent) +
@@ -59,6 +71,12 @@ export function table(
       .trimEnd()
 
   return [...titleLines(titles).map((texts) => line(texts.map((text) => ({ text, look: 'dim' })))), ...cells.map(line)]
+}
+
+/** The column that can be missed most easily. What a row is about comes first in it, and stays. */
+function leastOf(kept: readonly number[], all: readonly Column[]): number {
+  const spare = kept.filter((i) => all[i]!.spare !== undefined)
+  return spare.toSorted((a, b) => all[a]!.spare! - all[b]!.spare!)[0] ?? kept.at(-1)!
 }
 
 /** Titles stand at the bottom of the lines they share. */

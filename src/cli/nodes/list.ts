@@ -12,7 +12,7 @@ const columns: readonly Column[] = [
   { title: 'IN FLIGHT', align: 'right' },
   { title: 'FREE VRAM' },
   { title: 'FREE RAM' },
-  { title: 'LABELS', shrink: { to: 8, turn: 1 } },
+  { title: 'LABELS', shrink: { to: 8, turn: 1 }, spare: 1 },
   { title: 'LAST SEEN' },
 ]
 

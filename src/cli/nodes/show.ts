@@ -110,12 +110,12 @@ function replicaTable(replicas: readonly ReplicaView[], view: View): string[] {
   if (replicas.length === 0) return []
   const lines = table(
     [
-      { title: 'REPLICA', shrink: { to: 16, turn: 2 } },
+      { title: 'REPLICA', shrink: { to: 12, turn: 2 } },
       { title: 'STATE', shrink: { to: 16, turn: 1 } },
       { title: 'IN FLIGHT', align: 'right' },
       { title: 'CLAIM', align: 'right', optional: true },
-      { title: 'MEASURED', align: 'right', optional: true },
-      { title: 'UNUSED', optional: true },
+      { title: 'MEASURED', align: 'right', optional: true, spare: 2 },
+      { title: 'UNUSED', optional: true, spare: 1 },
     ],
     replicas.map((replica) => [
       plain(replicaKey(replica.model_name, replica.replica_index)),

@@ -21,8 +21,8 @@ export function renderRules(rules: readonly RuleView[], view: View): string[] {
       { title: 'READY', align: 'right' },
       { title: 'REPLICAS' },
       { title: 'NODES', shrink: { to: 8, turn: 2 } },
-      { title: 'POLICY', shrink: { to: 6, turn: 1 } },
-      { title: 'SOURCE' },
+      { title: 'POLICY', shrink: { to: 6, turn: 1 }, spare: 2 },
+      { title: 'SOURCE', spare: 1 },
     ],
     rules.map((rule) => [
       plain(rule.model_name),
