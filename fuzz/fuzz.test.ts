@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { fuzzTarget, type FuzzLimits } from './fuzz-target.ts'
+import { hostileNode } from './hostile/hostile-node.ts'
 import { plantedTargets } from './planted.ts'
 import { keepRegression, REGRESSIONS, regressionsOf } from './regressions.ts'
 import { fuzzTargets } from './targets.ts'
@@ -33,6 +34,17 @@ test('the page names every target, and a million cases and more', () => {
   const page = readFileSync(new URL('../docs/reference/fuzz.md', import.meta.url), 'utf8')
   for (const { name, reads } of fuzzTargets) expect(page).toContain(`| \`${name}\` | ${reads} | `)
   expect(Number(/tried ([\d,]+) cases/.exec(page)![1]!.replaceAll(',', ''))).toBeGreaterThan(1_000_000)
+})
+
+test('a hostile approved node ends no process and delays no other node', async () => {
+  expect(await hostileNode({ messages: 2000, seed })).toMatchObject({ messages: 2000, finding: undefined })
+})
+
+test('the page has a run of the hostile node with 200,000 messages', () => {
+  const page = readFileSync(new URL('../docs/reference/fuzz.md', import.meta.url), 'utf8')
+  const [, messages, finding] = /## A hostile node[^]*?\n\| ([\d,]+) \|.*\| ([^|]+) \|\n/.exec(page)!
+  expect(Number(messages!.replaceAll(',', ''))).toBeGreaterThanOrEqual(200_000)
+  expect(finding).toBe('none')
 })
 
 describe('what is planted is found', () => {

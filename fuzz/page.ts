@@ -1,4 +1,5 @@
 import type { FuzzRun } from './fuzz-target.ts'
+import type { HostileRun } from './hostile/hostile-node.ts'
 import type { FuzzTarget } from './target.ts'
 
 export interface PageFacts {
@@ -7,10 +8,11 @@ export interface PageFacts {
   seed: number
   day: string
   regressions: (target: string) => number
+  hostile: HostileRun
 }
 
 /** The page with what a whole run came to. */
-export function fuzzPage({ targets, runs, seed, day, regressions }: PageFacts): string {
+export function fuzzPage({ targets, runs, seed, day, regressions, hostile }: PageFacts): string {
   const total = runs.reduce((sum, { cases }) => sum + cases, 0)
   const rows = targets.map(({ name, reads }) => {
     const { cases, ms, finding } = runs.find((run) => run.name === name)!
@@ -30,6 +32,16 @@ The last whole run, on ${day}, tried ${thousands(total)} cases with seed ${seed}
 | target | reads | cases | seconds | findings | kept |
 |---|---|---:|---:|---:|---:|
 ${rows.join('\n')}
+
+## A hostile node
+
+One approved node then speaks to a real frontend over the bus: spoiled, oversized and lying heartbeats, any message on any subject, its own
+and those of others, with any subject for the answer, and junk in answer to commands. Another node heartbeats every 250 ms meanwhile. No
+process may end, the other node may never be unheard for 5 s, and the log may not grow by a megabyte.
+
+| messages | seconds | other node: longest unheard | admin API: slowest answer | log | findings |
+|---:|---:|---:|---:|---:|---|
+| ${thousands(hostile.messages)} | ${(hostile.ms / 1000).toFixed(1)} | ${thousands(hostile.oldestHeartbeatMs)} ms | ${thousands(hostile.slowestAnswerMs)} ms | ${thousands(hostile.logBytes)} B | ${hostile.finding ?? 'none'} |
 `
 }
 

@@ -104,7 +104,7 @@ async function embedded(options: MessageBusOptions, log: Logger): Promise<Messag
       // The roles in this process need no key that outlives it.
       const seed = newSeed()
       const clientId = randomUUID()
-      broker.setUser(publicKeyOf(seed), permissionsFor(role, clientId))
+      broker.setUser(publicKeyOf(seed), permissionsFor(role, clientId), true)
       return { address: { url, seed, tls: tls && { ca: tls.ca, name: BUS_NAME } }, role, clientId }
     },
     urlFor: (peer) => busUrlFor(peer, reach),

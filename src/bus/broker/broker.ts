@@ -21,6 +21,8 @@ export interface BrokerUser {
   /** An nkey: `U…`. */
   publicKey: string
   permissions: Permissions
+  /** A role of the broker's own process: it may send as fast as it can. */
+  isOwn?: boolean
 }
 
 export interface BrokerOptions {
@@ -42,7 +44,7 @@ export interface Broker {
   readonly port: number
   readonly url: string
   /** Adds the user or changes it; live connections feel it at once, and lose the subscriptions no longer allowed. */
-  setUser(publicKey: string, permissions: Permissions): void
+  setUser(publicKey: string, permissions: Permissions, isOwn?: boolean): void
   /** Also disconnects it. */
   removeUser(publicKey: string): void
   /** Cuts all connections and frees the port. */
@@ -74,6 +76,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     subscriptions,
     authRequired: accounts !== undefined,
     authenticate: (nkey, nonce, signature) => accounts?.authenticate(nkey, nonce, signature),
+    isMetered: (nkey) => accounts?.isMetered(nkey) ?? false,
     route: routeThrough(subscriptions),
     report: onEvent,
     left: (client) => {
@@ -122,9 +125,9 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     host,
     port,
     url: `${tls ? 'tls' : 'nats'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    setUser(publicKey, permissions) {
+    setUser(publicKey, permissions, isOwn = false) {
       assert(accounts, 'this broker was started without users: it is open to anybody')
-      const compiled = accounts.set(publicKey, permissions)
+      const compiled = accounts.set({ publicKey, permissions, isOwn })
       for (const client of clients) if (client.user === publicKey) client.setPermissions(compiled)
     },
     removeUser(publicKey) {
@@ -142,22 +145,26 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
 /** The users by their keys, which are decoded once and not for every connection. */
 class Accounts {
-  readonly #users = new Map<string, { key: KeyObject; permissions: CompiledPermissions }>()
+  readonly #users = new Map<string, { key: KeyObject; permissions: CompiledPermissions; isOwn: boolean }>()
 
   constructor(users: readonly BrokerUser[]) {
-    for (const { publicKey, permissions } of users) this.set(publicKey, permissions)
+    for (const user of users) this.set(user)
   }
 
-  set(publicKey: string, permissions: Permissions): CompiledPermissions {
+  set({ publicKey, permissions, isOwn = false }: BrokerUser): CompiledPermissions {
     const key = this.#users.get(publicKey)?.key ?? readUserKey(publicKey)
     if (!key) throw new Error(`not a NATS user key: "${publicKey}"`)
     const compiled = new CompiledPermissions(permissions)
-    this.#users.set(publicKey, { key, permissions: compiled })
+    this.#users.set(publicKey, { key, permissions: compiled, isOwn })
     return compiled
   }
 
   remove(publicKey: string): void {
     this.#users.delete(publicKey)
+  }
+
+  isMetered(publicKey: string): boolean {
+    return this.#users.get(publicKey)?.isOwn === false
   }
 
   authenticate(publicKey: string, nonce: string, signature: string): CompiledPermissions | undefined {

@@ -34,6 +34,8 @@ export interface Hub {
   readonly authRequired: boolean
   /** The user's permissions, if the signature over the nonce is the user's. */
   authenticate(nkey: string, nonce: string, signature: string): CompiledPermissions | undefined
+  /** False for the roles of the broker's own process. */
+  isMetered(nkey: string): boolean
   route(from: Client, message: Message): void
   report(event: BrokerEvent): void
   /** It takes part no more; its place is free. */
@@ -75,6 +77,8 @@ export class Client implements Operations {
   #replies: ReplyLedger | undefined
   #announced = false
   #violationReportedMs = -Infinity
+  /** In the chunk at hand, with all else that it is asked to do. */
+  #messages = 0
   #violationsUnreported = 0
 
   constructor(hub: Hub, socket: Socket, greeting: Greeting) {
@@ -83,7 +87,7 @@ export class Client implements Operations {
     this.#parser = new Parser(this, hub.limits)
     this.#parser.connectFirst = hub.authRequired
     this.#connection = new Connection(socket, hub, {
-      data: (chunk) => this.#parser.push(chunk),
+      data: (chunk) => this.#read(chunk),
       slowConsumer: (pendingBytes) => hub.report({ kind: 'slow consumer', peer: this.#peer(), pendingBytes }),
       leaving: () => this.#leave(),
       closed: (reason, detail) => this.#closed(reason, detail),
@@ -119,6 +123,7 @@ export class Client implements Operations {
 
   publish(message: Message): void {
     const { subject } = message
+    this.#messages += 1
     if (message.headerBytes > 0 && !this.#options.headers) {
       return this.#connection.end('protocol error', 'headers without having asked for them')
     }
@@ -135,6 +140,7 @@ export class Client implements Operations {
   }
 
   subscribe(subject: string, queue: string, sid: string): void {
+    this.#messages += 1
     if (this.#permissions && !this.#permissions.maySubscribe(subject)) {
       const using = queue === '' ? '' : ` using queue "${queue}"`
       return this.#violation('subscribe', subject, `Permissions Violation for Subscription to "${subject}"${using}`)
@@ -157,6 +163,7 @@ export class Client implements Operations {
   }
 
   unsubscribe(sid: string, max: number): void {
+    this.#messages += 1
     const subscription = this.#subscriptions.get(sid)
     if (subscription) {
       if (max > subscription.delivered) subscription.max = max
@@ -166,6 +173,7 @@ export class Client implements Operations {
   }
 
   ping(): void {
+    this.#messages += 1
     this.#connection.send('PONG\r\n')
   }
 
@@ -240,6 +248,12 @@ export class Client implements Operations {
     this.#connection.destroy('broker stopped')
   }
 
+  #read(chunk: Buffer): number {
+    this.#messages = 0
+    this.#parser.push(chunk)
+    return this.#messages
+  }
+
   #authenticate({ nkey, signature }: ConnectOptions): boolean {
     const permissions = this.#hub.authenticate(nkey, this.#greeting.nonce, signature)
     if (!permissions) {
@@ -249,6 +263,7 @@ export class Client implements Operations {
     this.#user = nkey
     this.#parser.connectFirst = false
     this.setPermissions(permissions)
+    if (this.#hub.isMetered(nkey)) this.#connection.limitIntake()
     this.#connection.keepPinging()
     return true
   }

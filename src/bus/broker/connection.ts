@@ -2,13 +2,15 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../platform/clock.ts'
 import type { DisconnectReason } from './events.ts'
 import type { BrokerLimits } from './limits.ts'
+import { Intake } from './intake.ts'
 import { Outbox, type Postroom } from './outbox.ts'
 
 /** How long a connection that was told its error may take to read it. */
 const LINGER_MS = 1_000
 
 export interface ConnectionOwner {
-  data(chunk: Buffer): void
+  /** Returns how many messages were in it. */
+  data(chunk: Buffer): number
   slowConsumer(pendingBytes: number): void
   /** Nothing arrives and nothing can be sent from here on; called once, before the socket is wholly gone. */
   leaving(): void
@@ -38,6 +40,7 @@ export class Connection {
   #reason: DisconnectReason | undefined
   #detail: string | undefined
   #cancelTimer = (): void => {}
+  #intake: Intake | undefined
 
   constructor(
     socket: Socket,
@@ -54,7 +57,9 @@ export class Connection {
     })
     socket.on('data', (chunk: Buffer) => {
       this.#heardSincePing = true
-      if (this.#state === 'open') owner.data(chunk)
+      if (this.#state !== 'open') return
+      const messages = owner.data(chunk)
+      this.#intake?.take(chunk.length, messages, socket)
     })
     socket.on('error', (error) => this.#note('connection lost', error.message))
     socket.on('close', () => this.#close())
@@ -66,6 +71,12 @@ export class Connection {
 
   sendMessage(head: string, tail: Uint8Array): void {
     this.#outbox.message(head, tail)
+  }
+
+  /** From here on what arrives is read no faster than the limits say. */
+  limitIntake(): void {
+    const { clientBytesPerS: bytesPerS, clientMessagesPerS: messagesPerS } = this.#limits
+    this.#intake ??= new Intake(this.#clock, { bytesPerS, messagesPerS })
   }
 
   /** There is one timer: the one for authentication, until pings take its place. */
@@ -96,6 +107,9 @@ export class Connection {
     this.#note(reason, detail)
     this.#state = 'lingering'
     this.#owner.leaving()
+    // What it sends is thrown away from here on, and its end must be seen.
+    this.#intake?.dispose()
+    this.#socket.resume()
     this.limitTime(LINGER_MS, () => this.#socket.destroy())
     this.#outbox.end()
     this.#socket.end()
@@ -113,6 +127,7 @@ export class Connection {
     const wasOpen = this.#state === 'open'
     this.#state = 'closed'
     this.#cancelTimer()
+    this.#intake?.dispose()
     this.#outbox.close()
     if (wasOpen) this.#owner.leaving()
     this.#owner.closed(this.#reason ?? 'client closed', this.#detail)

@@ -17,6 +17,9 @@ export interface BrokerLimits {
   /** Reply subjects remembered for each client that may only answer; the oldest are forgotten first. */
   maxRememberedReplies: number
   replyExpiryMs: number
+  /** Of each client that has a user, but those of the broker's own process: what it sends beyond is read later. */
+  clientBytesPerS: number
+  clientMessagesPerS: number
 }
 
 export const defaultLimits: BrokerLimits = {
@@ -33,4 +36,7 @@ export const defaultLimits: BrokerLimits = {
   authTimeoutMs: 2_000,
   maxRememberedReplies: 16_384,
   replyExpiryMs: 120_000,
+  // Far above what a gateway or a worker sends, and a fraction of what this process can take in.
+  clientBytesPerS: 32 * 1024 * 1024,
+  clientMessagesPerS: 20_000,
 }

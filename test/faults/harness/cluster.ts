@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { admitNode, type AdmittedNode } from '../../../fuzz/hostile/admit-node.ts'
 import { newSecret } from '../../../src/platform/secrets.ts'
 import { freePort } from '../../../src/testing/free-port.ts'
 import { enginePids } from './engines.ts'
@@ -81,6 +82,11 @@ export class Cluster {
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
     return (await response.json()) as T
+  }
+
+  /** A node that is no worker of ours, with what it needs for the bus. */
+  admitNode(name: string): Promise<AdmittedNode> {
+    return admitNode(this.frontends[0]!.url, this.#joinToken, name)
   }
 
   enginesOf(worker: Member): number[] {

@@ -1,5 +1,6 @@
 import type { Fault } from '../fault.ts'
 import { freezes } from './freeze.ts'
+import { hostileMembers } from './hostile.ts'
 import { kills } from './kill.ts'
 import { machineFaults } from './machine.ts'
 import { outages } from './outage.ts'
@@ -23,6 +24,7 @@ export const allFaults: Fault[] = [
   ...freezes,
   ...partitions,
   ...outages,
+  ...hostileMembers,
   ...machineFaults,
   ...rollingRestarts,
 ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
