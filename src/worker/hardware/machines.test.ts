@@ -37,6 +37,7 @@ test('an H200 reports what its driver has free, which is less than total less us
     available_ram: 131471492 * KIB,
     total_disk: 500 * GIB,
     available_disk: 200 * GIB,
+    begunMs: 0,
   })
   expect(autoLabels(hardware)).toEqual({ 'gpu.vendor': 'nvidia', 'gpu.vram': '140GiB' })
 })

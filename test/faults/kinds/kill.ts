@@ -51,7 +51,7 @@ export const kills: Fault[] = [
     },
   },
   {
-    name: "a worker's journal is deleted, kill -9",
+    name: 'journal of a worker deleted, kill -9',
     group: 'worker',
     holdMs: 1000,
     async strike({ workers }) {
