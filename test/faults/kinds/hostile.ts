@@ -10,7 +10,7 @@ const BATCH = 200
 /** A member with valid credentials that wants to harm. No request may notice, and no other node may count as late. */
 export const hostileMembers: Fault[] = [
   {
-    name: 'an approved node sends whatever it likes',
+    name: 'an approved node sends anything',
     group: 'bus',
     holdMs: 6000,
     longMs: 60_000,
