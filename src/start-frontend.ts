@@ -11,6 +11,7 @@ import { ensureDefaultToken } from './control/api/tokens.ts'
 import { applyDeclaredRules } from './control/declared-rules.ts'
 import { startEventFeed } from './control/event-feed.ts'
 import { hearGateways } from './control/heard.ts'
+import { KnownStore, readSeen, SEEN_FILE } from './control/known-store.ts'
 import { startLiveFeed } from './control/live/live-feed.ts'
 import { ReachWatch } from './control/reach-watch.ts'
 import { readDeclaredRules } from './control/read-declared-rules.ts'
@@ -35,6 +36,7 @@ import type { Check } from './platform/health.ts'
 import type { ExchangeHandler } from './platform/exchange.ts'
 import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from './platform/http.ts'
 import { whyUnreachable } from './platform/reach-port.ts'
+import { CLUSTER_FILE, KeptCluster } from './platform/kept-cluster.ts'
 import type { Dispose, Lifetime } from './platform/lifetime.ts'
 import type { Shortcut } from './platform/wire/shortcut.ts'
 import type { Logger } from './platform/log.ts'
@@ -49,6 +51,7 @@ import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
 import { writeLiveBackup } from './store/backup/live-backup.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { measuredDatabase } from './store/measured-database.ts'
+import { refuseOtherStore } from './store/refuse-other-store.ts'
 import { listNodes } from './store/nodes.ts'
 import { findMigrations } from './store/migration-files.ts'
 import { markOf, openFileAt, type OpenFile } from './store/open-file.ts'
@@ -121,15 +124,23 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   })
   life.own('http', () => server.dispose(0))
 
+  const cluster = new KeptCluster(folder.file(CLUSTER_FILE))
+  if (config.new_cluster) {
+    cluster.forget()
+    rmSync(folder.file(SEEN_FILE), { force: true })
+  }
+  const secretHash = readSeen(folder.file(SEEN_FILE))?.secret_hash
+  const known = cluster.id === undefined ? undefined : { id: cluster.id, secretHash, folder: folder.path }
   const databaseFile = config.database_url ? undefined : folder.file('flotilla.db')
   const target = databaseFile ? { file: databaseFile } : { url: config.database_url! }
-  const opened = await openDatabase(target)
+  const opened = await openDatabase(target, known && { before: (driver) => refuseOtherStore(driver, known) })
   const openFile = databaseFile && openFileAt(databaseFile)
   const db = measuredDatabase(opened, metrics)
   life.own('store', () => db.close())
   // Any frontend may tell a node its data key, and any may lead and tell it to gateways: they must mean the same.
   const clusterSecret = await agreeOn(db, CLUSTER_SECRET, secrets.clusterSecret)
-  const clusterId = await agreeOn(db, CLUSTER_ID, randomUUID())
+  const clusterId = await agreeOn(db, CLUSTER_ID, cluster.id ?? randomUUID())
+  cluster.learn(clusterId)
   const messageBus = await openMessageBus(
     {
       natsUrl: config.nats_url,
@@ -159,6 +170,17 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const live = startLiveFeed({ db, clock, log, placement: config.placement, heard, conditions })
   controlBus.subscribe('wake', () => live.wake())
   const events = startEventFeed({ db, clock, log, onWake: () => live.wake() })
+  const store = new KnownStore({
+    db,
+    clusterId,
+    file: folder.file(SEEN_FILE),
+    secretHash: hashSecret(clusterSecret),
+    conditions,
+    clock,
+    log,
+  })
+  life.own('known store', () => store.dispose())
+  store.onBack(() => events.restart())
   // Before control's first turn, which sees them. One that leads elsewhere sees them at its next.
   if (declaredRules) await applyDeclaredRules({ db, events, log, onChange: () => {} }, declaredRules)
   const { alongside } = options
@@ -179,6 +201,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     liveness,
     events,
     conditions,
+    known: store,
     placement: config.placement,
     modelsFolder,
     hub,
@@ -197,6 +220,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     gatewayId: owner,
     exposeNode: config.expose_node_header,
     savedTable: openSavedTable(folder.file('routing-table.json'), clock, log),
+    cluster: sameCluster(clusterId),
     certificateFile: folder.file('data-client.json'),
     metrics,
     tracer: options.tracer,
@@ -226,6 +250,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     adminKey,
     clusterSecret,
     clusterId,
+    foreignStore: () => store.foreign(),
     heartbeatPeriodMs: config.heartbeat_ms,
     localInference,
     autoApprove: config.auto_approve,
@@ -303,6 +328,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
 /** As people know the machine: one that listens everywhere is known by its name. */
 function shownAddress({ host, port }: Address): string {
   return formatAddress({ host: host === '0.0.0.0' || host === '::' ? hostname() : host, port })
+}
+
+/** For the gateway in this process, which need not learn it. */
+function sameCluster(id: string): KeptCluster {
+  const cluster = new KeptCluster()
+  cluster.learn(id)
+  return cluster
 }
 
 /** A node that will never reach the bus had better hear it when it joins than when it is approved. */

@@ -65,6 +65,9 @@ export function adminApi(deps: AdminDeps): Handler {
     const match = matchRoute(routes, request.method ?? 'GET', path)
     if (!('route' in match)) throw unmatched(path, request.method ?? 'GET', match.allowed)
     const { route, params } = match
+    const foreign = deps.foreignStore?.()
+    // The one that tells of problems has what was read before.
+    if (foreign !== undefined && route.name !== 'showCluster') throw new AppError('unavailable', foreign)
     // Before anything that it shows is judged: its token and its node are those of its own cluster.
     if (route.auth === 'join' || route.auth === 'node') others.check(request)
     const caller = await authorize(request, route.auth, params, deps).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { EventView } from '../api/admin/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
@@ -19,6 +20,8 @@ export interface EventFeedDeps {
 export interface EventFeed {
   /** Something was appended here: readers need not wait for the next look. */
   wake(): void
+  /** The store went back in time: readers are told, and hear from now on what comes after its newest event. */
+  restart(): void
   /**
    * Sends the events after `afterId` (those to come, if undefined) until the reader goes, is too slow, or we end.
    * Resolves when it has begun.
@@ -43,11 +46,26 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
   /** Streams that have been sent all that was stored when they began. */
   const live = new Set<EventStream>()
   let ended = false
+  /** Told from outside; readers hear of it at the next look. */
+  let isWentBack = false
 
   const turn = async (): Promise<void> => {
-    if (live.size === 0) return
+    if (live.size === 0) {
+      isWentBack = false
+      return
+    }
     const readers = [...live]
     const events = await listEvents(db, Math.min(...readers.map(({ lastId }) => lastId)), PAGE)
+    const highest = Math.max(...readers.map(({ lastId }) => lastId))
+    // A reader waits for what comes after a number that the store has not reached.
+    const isAhead = (events.at(-1)?.id ?? 0) < highest
+    const newestId = isWentBack || isAhead ? await newestEventId(db) : highest
+    if (isWentBack || newestId < highest) {
+      for (const stream of readers)
+        if (isWentBack || stream.lastId > newestId) stream.restart(restartAt(newestId, clock.nowMs()))
+      isWentBack = false
+      return
+    }
     for (const stream of readers) stream.send(events)
     if (events.length === PAGE) loop.wake()
   }
@@ -76,6 +94,10 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
       loop.wake()
       onWake?.()
     },
+    restart() {
+      isWentBack = true
+      loop.wake()
+    },
     async stream(response, afterId) {
       if (streams.size >= MOST_STREAMS) {
         throw new AppError('busy', `${MOST_STREAMS} readers follow the events already.`, { retryAfterS: 10 })
@@ -86,6 +108,7 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
       if (response.destroyed) return
       // A number from another life of the store would wait for ever.
       const stream = new EventStream(response, clock, Math.min(afterId ?? newestId, newestId))
+      if (afterId !== undefined && afterId > newestId) stream.restart(restartAt(newestId, clock.nowMs()))
       streams.add(stream)
       response.once('close', () => {
         stream.end()
@@ -102,5 +125,20 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
       for (const stream of streams) stream.end()
       await loop.dispose()
     },
+  }
+}
+
+/** Shaped like an event, and in no store: a reader goes on after its number, and takes what it knew of later ones for lost. */
+function restartAt(newestId: number, nowMs: number): EventView {
+  return {
+    id: newestId,
+    at: nowMs,
+    actor: 'control',
+    address: null,
+    action: 'events.restarted',
+    node_id: null,
+    model_name: null,
+    reason: `the store went back in time: the newest event is ${newestId}, and numbers go on from there`,
+    data: {},
   }
 }

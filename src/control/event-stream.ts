@@ -32,6 +32,12 @@ export class EventStream {
     if (this.#response.writableLength > MOST_BUFFERED_BYTES) this.#response.destroy()
   }
 
+  /** The store went back: the numbers go on after this event, which tells so. */
+  restart(event: EventView): void {
+    this.lastId = event.id
+    this.#stream.send([{ id: event.id, event: event.action, data: event }])
+  }
+
   /** False when the reader has gone or does not read. */
   async drained(): Promise<boolean> {
     const cancel = this.#clock.after(DRAIN_LIMIT_MS, () => this.#response.destroy())

@@ -51,6 +51,33 @@ export function describeEvents(storeName: string, openStore: OpenStore): void {
     const append = (reason: string) =>
       scene().db.transaction((tx) => appendEvent(tx, { actor: 'control', action: 'test.done', reason }))
 
+    test('readers of a store that went back are told so, whether they were there or come back, and hear what comes then', async () => {
+      const base = (await stored()).length
+      for (let i = 0; i < 5; i += 1) await append(`${i}`)
+      const reader = await follow(scene(), `?after=${base}`)
+      await until(() => reader.events.length === 5)
+      await scene().db.transaction((tx) => tx.query('delete from events where id > $1', [base + 2]))
+      scene().feed.wake()
+      await until(() => reader.events.length === 6)
+      expect(reader.events.at(-1)).toMatchObject({ id: base + 2, action: 'events.restarted' })
+      const late = await follow(scene(), `?after=${base + 5}`)
+      await append('anew')
+      scene().feed.wake()
+      for (const one of [reader, late]) await until(() => one.events.at(-1)?.reason === 'anew')
+      expect(reader.ids().map((id) => id - base)).toEqual([1, 2, 3, 4, 5, 2, 3])
+      expect(late.ids().map((id) => id - base)).toEqual([2, 3])
+    })
+
+    test('readers are told that the store went back although it has passed their number by now', async () => {
+      const base = (await stored()).length
+      await append('one')
+      const reader = await follow(scene(), `?after=${base}`)
+      await until(() => reader.events.length === 1)
+      scene().feed.restart()
+      await until(() => reader.events.length === 2)
+      expect(reader.events.at(-1)).toMatchObject({ id: base + 1, action: 'events.restarted' })
+    })
+
     test('every change says who did what and why; what changes nothing says nothing', async () => {
       const node = anApplicant()
       await scene().register(node, { labels: { a: 'b' } })
@@ -217,12 +244,15 @@ export function describeEvents(storeName: string, openStore: OpenStore): void {
         expect(reader.ids()).toEqual(upTo(total))
       })
 
-      test('a number that was never given starts with what happens now', async () => {
+      test('a number that was never given is told so, and starts with what happens now', async () => {
         const reader = await follow(scene(), '?after=999999')
         await append('new')
         scene().feed.wake()
-        await until(() => reader.events.length === 1)
-        expect(reader.events[0]!.reason).toBe('new')
+        await until(() => reader.events.length === 2)
+        expect(reader.events.map(({ action, reason }) => [action, reason])).toEqual([
+          ['events.restarted', expect.stringContaining('went back in time')],
+          ['test.done', 'new'],
+        ])
       })
 
       test('sees what another frontend wrote without being woken, and ends when Flotilla does', async () => {

@@ -29,6 +29,7 @@ import type { Ticks } from './breakers.ts'
 import { gatewayCertificate } from './cluster-ca.ts'
 import { ColdLoads } from './cold-loads.ts'
 import type { KeptWorld } from './kept-world.ts'
+import type { KnownStore } from './known-store.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
@@ -71,6 +72,8 @@ export interface ControlDeps {
   events: Pick<EventFeed, 'wake'>
   /** Where it says what is wrong beside what rows tell. */
   conditions?: Conditions | undefined
+  /** What is known of the store; without it no store is another. */
+  known?: KnownStore | undefined
   placement: PlacePolicy
   /** Where models come from whose source is `frontend:`, and `hf:`. */
   modelsFolder: string
@@ -135,6 +138,7 @@ export function startControl({
   liveness,
   events: feed,
   conditions = new Conditions(log),
+  known,
   placement: policy,
   modelsFolder,
   hub,
@@ -178,7 +182,7 @@ export function startControl({
     }
     if (leading?.lease.epoch === answer.epoch) return leading
     events.leading(answer.epoch)
-    const lease = { name: 'leader', owner, epoch: answer.epoch }
+    const lease = { name: 'leader', owner, epoch: answer.epoch, cluster: known?.clusterId }
     const feed = newFeed(clusterSecret, liveness.unreachableAfterMs, clusterId)
     others.forget()
     const [now] = await db.query<{ since: number }>('select now_ms() as since')
@@ -199,6 +203,11 @@ export function startControl({
   }
 
   const turn = async (): Promise<void> => {
+    if (known && !(await known.look())) {
+      leading = undefined
+      problem = known.foreign()
+      return
+    }
     // A follower does it as well, and another leads: it is to look.
     if ((await ownKey.record()) && !leading) bus.publish('wake', {})
     leading = await lead()
@@ -344,6 +353,8 @@ export function startControl({
     isMissed: (nodeId) => leading?.missed.has(nodeId) ?? false,
     quietWaitMs,
   })
+  // What is kept of the store, and told of it, is of a time that it has not reached yet.
+  known?.onBack(() => (leading = undefined))
   bus.subscribe('heartbeat', (heartbeat, nodeId) => {
     if (!leading || leading.standsBack) return
     leading.heardMs.set(nodeId, clock.nowMs())

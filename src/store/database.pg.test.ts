@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { createTestDatabase } from '../testing/postgres.ts'
 import { describeApiKeys } from './contract-api-keys.ts'
 import { describeConcurrency } from './contract-concurrency.ts'
+import { describeStoreIdentity } from './contract-identity.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
@@ -22,6 +23,8 @@ describe('PostgreSQL', () => {
   describeConcurrency(create)
   describeMigrations(create)
   describeLeases(create)
+  // What is asked here is what happens before anything was opened.
+  describeStoreIdentity(emptyDatabase)
   describeApiKeys(create)
   describeRules(create)
   describeSessions(create)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe } from 'vitest'
 import { describeApiKeys } from './contract-api-keys.ts'
 import { describeConcurrency } from './contract-concurrency.ts'
+import { describeStoreIdentity } from './contract-identity.ts'
 import { describeLeases } from './contract-leases.ts'
 import { describeMigrations } from './contract-migrations.ts'
 import { describeRules } from './contract-rules.ts'
@@ -27,6 +28,8 @@ describe('SQLite', () => {
   describeConcurrency(create)
   describeMigrations(create)
   describeLeases(create)
+  // What is asked here is what happens before anything was opened.
+  describeStoreIdentity(emptyFile)
   describeApiKeys(create)
   describeRules(create)
   describeSessions(create)

@@ -38,6 +38,8 @@ export interface DatabaseDeps {
   clock?: Clock
   /** Spreads retries: 0 ≤ rng() < 1. */
   rng?: () => number
+  /** Called before the schema is looked at: throws when this store is not to be touched. */
+  before?: (driver: Driver) => Promise<void>
   /** The folder of migrations; the program's own unless a test brings others. */
   migrations?: string
 }
@@ -50,6 +52,7 @@ export async function openDatabase(target: Target, deps: DatabaseDeps = {}): Pro
   const { clock = systemClock, migrations = findMigrations() } = deps
   const driver = await openDriver(target, deps)
   try {
+    await deps.before?.(driver)
     await migrate(driver, migrations, clock)
   } catch (error) {
     await driver.end()

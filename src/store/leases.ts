@@ -16,6 +16,8 @@ export interface HeldLease {
   name: string
   owner: string
   epoch: number
+  /** The cluster whose store it was taken in: in the store of another it protects nothing. */
+  cluster?: string | undefined
 }
 
 /** Of one that another holds: how long still, unless it is renewed. */
@@ -72,16 +74,19 @@ export class LeaseLostError extends AppError {
   }
 }
 
+const IS_OF_CLUSTER = `select 1 from cluster_facts where name = 'cluster_id' and value = $4`
+
 /**
  * To be called in the transaction that acts: throws LeaseLostError when another owner, or nobody, has the lease now.
  * Only owner and epoch count. A lease that has run out but that nobody has taken still protects its owner: the end of
  * the time gives others the right to take it, and until one does, nobody else can have acted.
  */
 export async function checkLease(tx: Sql, held: HeldLease): Promise<void> {
-  const rows = await tx.query('select 1 as held from leases where name = $1 and owner = $2 and epoch = $3', [
-    held.name,
-    held.owner,
-    held.epoch,
-  ])
+  const { name, owner, epoch, cluster } = held
+  const text = 'select 1 as held from leases where name = $1 and owner = $2 and epoch = $3'
+  const rows =
+    cluster === undefined
+      ? await tx.query(text, [name, owner, epoch])
+      : await tx.query(`${text} and exists (${IS_OF_CLUSTER})`, [name, owner, epoch, cluster])
   if (rows.length === 0) throw new LeaseLostError(held)
 }

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { AppError, messageOf } from '../platform/errors.ts'
-import { ConstraintError, StatementError, wroteInRead, type Constraint } from './store-errors.ts'
+import { ConstraintError, noTables, StatementError, wroteInRead, type Constraint } from './store-errors.ts'
 
 export interface SessionKind {
   /** Host and port of the server. */
@@ -41,6 +41,8 @@ const REFUSED_LOGIN = /^(28...|3D000|42501)$/
 /** Serializable transactions are refused by a standby before it looks at what they write. */
 const STANDBY = /hot standby/
 
+const UNDEFINED_TABLE = '42P01'
+
 /** Whatever the driver threw for the statement `text`, as what the rest of the store knows. */
 export function postgresError(text: string, error: unknown, { where, isReader }: SessionKind): Error {
   // Everything that is not the server's own answer is a broken connection of one kind or another.
@@ -54,6 +56,7 @@ export function postgresError(text: string, error: unknown, { where, isReader }:
   if (code === '25006' || (code === '0A000' && STANDBY.test(message))) {
     return new AppError('unavailable', readOnlyText(where), { cause: error, retryAfterS: 5 })
   }
+  if (code === UNDEFINED_TABLE) return noTables(message, error)
   if (code === '57014') return new AppError('timeout', 'PostgreSQL took too long for a statement.', { cause: error })
   if (REFUSED_LOGIN.test(code)) return new AppError('usage', `PostgreSQL refuses: ${message}.`, { cause: error })
   if (code.startsWith('53'))

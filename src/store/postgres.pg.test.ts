@@ -149,6 +149,15 @@ describe('PostgreSQL', () => {
     expect(inspect(failure, { depth: 10, showHidden: true })).not.toContain('hunter2')
   })
 
+  test('that was emptied under a frontend says that it has no tables, and nothing of statements', async () => {
+    const db = await openDatabase({ url: database.url })
+    await database.run('drop table events')
+    const failure = await failureOf(db.query('select id from events'))
+    expect(failure).toMatchObject({ code: 'unavailable', message: expect.stringContaining('another database?') })
+    expect(failure.message).not.toContain('select')
+    await db.close()
+  })
+
   test('without that database fails the start at once', async () => {
     const url = new URL(database.url)
     url.pathname = '/nothing_of_the_kind'

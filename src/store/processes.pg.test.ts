@@ -43,7 +43,7 @@ describe('several processes on one PostgreSQL', () => {
     rmSync(join(migrations, '0002_b.sql'))
     const db = await openDatabase({ url: database.url }, { migrations })
     expect(await db.query('select version from schema_migrations')).toEqual([{ version: 1 }])
-    await expect(db.query('select id from b')).rejects.toThrow(/"b" does not exist/)
+    await expect(db.query('select id from b')).rejects.toThrow(/no tables of Flotilla.*"b" does not exist/)
     await db.close()
   })
 

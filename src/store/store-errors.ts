@@ -27,6 +27,12 @@ export class StatementError extends Error {
   }
 }
 
+/** Migrations made every table that is asked for: where one is missing, another store has come in the place of ours. */
+export function noTables(reason: string, cause: unknown): AppError {
+  const text = `The database has no tables of Flotilla: another database? (${reason})`
+  return new AppError('unavailable', text, { cause, details: { store: 'empty' } })
+}
+
 export function tooLarge(text: string): StatementError {
   return new StatementError(text, 'a whole number in the answer is too large to be held exactly')
 }

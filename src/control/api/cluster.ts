@@ -1,5 +1,5 @@
 import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
-import { toAppError } from '../../platform/errors.ts'
+import { AppError, toAppError } from '../../platform/errors.ts'
 import { RepeatedLines } from '../../platform/repeated-lines.ts'
 import { listRules } from '../../store/rules.ts'
 import { loadWorld } from '../../store/world.ts'
@@ -8,7 +8,7 @@ import { viewCluster } from './cluster-view.ts'
 import type { AdminDeps } from './deps.ts'
 import { unreadableStore } from './unreadable-store.ts'
 
-type Deps = Pick<AdminDeps, 'db' | 'placement' | 'conditions' | 'localInference' | 'clock' | 'log'>
+type Deps = Pick<AdminDeps, 'db' | 'placement' | 'conditions' | 'localInference' | 'clock' | 'log' | 'foreignStore'>
 
 /** Answers also when the store cannot be read: then with what was read last, and the reason as the first problem. */
 export function clusterAnswers(deps: Deps): Answers<'showCluster'> {
@@ -19,6 +19,8 @@ export function clusterAnswers(deps: Deps): Answers<'showCluster'> {
     async showCluster() {
       const beside = localInference === undefined ? {} : { local_inference: localInference }
       try {
+        const foreign = deps.foreignStore?.()
+        if (foreign !== undefined) throw new AppError('unavailable', foreign)
         const view = viewCluster(await loadWorld(db), await listRules(db), placement, conditions.problems())
         last = { view, atMs: clock.nowMs() }
         return { ...view, ...beside }

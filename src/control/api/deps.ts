@@ -42,6 +42,8 @@ export interface AdminDeps {
   clusterSecret: string
   /** By which nodes and gateways tell this cluster from another. */
   clusterId: string
+  /** Why the store is not that of this cluster, if it is not: then no call may read it or write to it. */
+  foreignStore?: () => string | undefined
   heartbeatPeriodMs: number
   /** Whether programs on this machine need no key for inference here. */
   localInference?: boolean
