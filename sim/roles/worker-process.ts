@@ -22,6 +22,7 @@ import { simEngines, simFiles } from '../machine/sim-engines.ts'
 import { simProcesses } from '../machine/sim-processes.ts'
 import { engineReports } from '../model-kinds.ts'
 
+const RETURNED_FOR_MS = 5 * 60_000
 const BOOT_FILE = 'boot.json'
 const ENGINE_PORTS = { from: 20_000, to: 20_199 }
 const LIMITS = { drainMs: 30_000, orphanGraceMs: 60_000 }
@@ -69,6 +70,7 @@ export class WorkerProcess {
     const boot = openBoot(BOOT_FILE, machine.bootName, false, machine.disk)
     let nodeId: string | undefined
     let isUnknown = false
+    let returnedMs: number | undefined
     const link = new NodeBus({
       seed: machine.publicKey,
       log,
@@ -96,6 +98,7 @@ export class WorkerProcess {
       report: () => supervisor.report(),
       engines: () => engineReports(machine.hasProgram),
       hardware: () => measurements.last(),
+      isReturned: () => returnedMs !== undefined && clock.nowMs() - returnedMs < RETURNED_FOR_MS,
       unread: () => ends.unread(),
       clock,
       log,
@@ -177,6 +180,7 @@ export class WorkerProcess {
           void link.leave()
           real.stopPresent()
         },
+        onUnknown: () => void (returnedMs = clock.nowMs()),
         isDue: () => {
           const isDue = isUnknown
           isUnknown = false

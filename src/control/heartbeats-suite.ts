@@ -238,6 +238,15 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(outcome).toMatchObject({ strays: [{ id: 'stray' }] })
     })
 
+    test('a process that no row wants is left for a while on a node that had to register anew, but for what holds a place', async () => {
+      const { node, reported } = await aReported()
+      const kept = { ...reported, id: 'kept', replica_index: 7 }
+      const inTheWay = { ...reported, id: 'in the way' }
+      const outcome = await scene().heartbeat(node, [reported, kept, inTheWay], { is_returned: true })
+      expect(outcome!.strays.map(({ id }) => id)).toEqual(['in the way'])
+      expect((await scene().heartbeat(node, [reported, kept]))!.strays).toMatchObject([{ id: 'kept' }])
+    })
+
     test('requests in flight are counted, and what is no longer reported has none', async () => {
       const { node, reported } = await aReported()
       await scene().heartbeat(node, [{ ...reported, in_flight: 3 }])

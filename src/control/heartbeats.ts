@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import { freedAfter, type EndsAndReading } from '../core/lifecycle/freed.ts'
+import { replicaKey } from '../core/lib/replica-key.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
@@ -120,7 +121,15 @@ async function take(
   before: Before,
   nowMs: number,
 ): Promise<Taken | undefined> {
-  const { boot_id: bootId, run_id: runId = null, seq, replicas, unread, ...facts } = heartbeat
+  const {
+    boot_id: bootId,
+    run_id: runId = null,
+    seq,
+    replicas,
+    is_returned: isReturned = false,
+    unread,
+    ...facts
+  } = heartbeat
   const recorded = await recordHeartbeat(tx, { nodeId, bootId, runId, seq, ...facts }, before.nodes.get(nodeId))
   if (!recorded) return undefined
   const { rows, isMeasured, isWritten } = await takeLoad(tx, await before.replicasOf(nodeId), heartbeat, nowMs)
@@ -128,6 +137,7 @@ async function take(
     seq,
     replicas: replicas.map((report) => ({ ...report, outOfMemory: report.out_of_memory })),
   })
+  if (isReturned) judgement.strays = inTheWay(judgement.strays, replicas, rows)
   for (const { replica, to, error, outOfMemory } of judgement.moves) {
     // A heartbeat may be quicker than the answer to the start that it mentions.
     await moveReplica(tx, replica, { to, error, knownFromSeq: replica.knownFromSeq ?? seq, outOfMemory })
@@ -151,6 +161,20 @@ async function takeFreed(tx: Sql, nodeId: string, text: string | null, now: Ends
   if (after === before) return false
   await saveFreed(tx, nodeId, after)
   return true
+}
+
+/**
+ * Of a node that the store had lost, what it runs is no mistake: a backup that knows it may be imported yet. Only what holds
+ * the place of a replica that the rows want is stopped.
+ */
+function inTheWay(
+  strays: Judgement['strays'],
+  reported: readonly ReportedReplicaMessage[],
+  rows: readonly StoredReplica[],
+): Judgement['strays'] {
+  const wanted = new Set(rows.map(({ modelName, replicaIndex }) => replicaKey(modelName, replicaIndex)))
+  const keys = new Map(reported.map((one) => [one.id, replicaKey(one.model_name, one.replica_index)]))
+  return strays.filter(({ id }) => wanted.has(keys.get(id)!))
 }
 
 /** What people want to hear of: who is there, what serves, and what ended without being asked to. */

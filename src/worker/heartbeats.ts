@@ -17,6 +17,8 @@ export interface HeartbeatDeps {
   hardware: () => Hardware
   /** Ids of replicas that have ended and may be in that as if they had not. */
   unread: () => string[]
+  /** The cluster did not know this node a moment ago. */
+  isReturned?: () => boolean
   clock: Clock
   log: Logger
 }
@@ -60,7 +62,7 @@ export class Heartbeats {
   }
 
   #beat(): void {
-    const { boot, runId, publish, report, engines, hardware, unread } = this.#deps
+    const { boot, runId, publish, report, engines, hardware, unread, isReturned } = this.#deps
     publish({
       boot_id: boot.id,
       run_id: runId,
@@ -68,6 +70,7 @@ export class Heartbeats {
       replicas: report(),
       engines: engines(),
       unread: unread(),
+      ...(isReturned?.() ? { is_returned: true } : {}),
       ...hardware(),
     })
   }

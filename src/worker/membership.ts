@@ -17,6 +17,8 @@ export interface MembershipDeps {
   log: Logger
   /** The first time, and whenever the cluster knows us by another id from now on. */
   onRegistered: (nodeId: string) => void
+  /** The cluster has lost its row of us. */
+  onUnknown?: (() => void) | undefined
   /** What a frontend says that a person has to put right; undefined when it is over. */
   onProblem?: ((problem: string | undefined) => void) | undefined
   /** Another process with our key is connected: this one is to run nothing until it is taken in. */
@@ -86,7 +88,12 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
       } catch (error) {
         if (isUnknown || !(isOfUnknown(error) || isOfOtherRun(error))) throw error
         isUnknown = true
+<<<<<<< HEAD
         log.warn({ node: name, id: nodeId }, isOfUnknown(error) ? UNKNOWN : OTHER_RUN)
+=======
+        log.warn({ node: name, id: nodeId }, UNKNOWN)
+        deps.onUnknown?.()
+>>>>>>> 06e6d7b (worker, control: what a node that was forgotten runs is not stopped for five minutes; tests with processes of a lost and of an older store)
         return register()
       }
     }

@@ -93,6 +93,8 @@ export interface Worker {
 /** How long requests on the data port may still run once their replicas have been drained. */
 const CLOSE_GRACE_MS = 1000
 const GOODBYE_MS = 2000
+/** Long enough for a person to import a newer backup, or for the rules to be loaded elsewhere. */
+const RETURNED_FOR_MS = 5 * 60_000
 /** What ending engines may take on top of draining them. */
 const KILL_MS = 30_000
 const NO_DATA_TLS =
@@ -130,6 +132,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
   /** What a frontend says that a person has to put right. */
   let obstacle: string | undefined
   let isUnknown = false
+  let returnedMs: number | undefined
   const problem = (): string | undefined => {
     if (obstacle !== undefined && !link.isConnected()) return obstacle
     if (nodeId === undefined) return 'not registered yet'
@@ -158,6 +161,7 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     report: () => replicas?.supervisor.report() ?? [],
     engines: () => replicas?.engines.report() ?? [],
     hardware: () => measurements.last(),
+    isReturned: () => returnedMs !== undefined && clock.nowMs() - returnedMs < RETURNED_FOR_MS,
     unread: () => ends.unread(),
     clock,
     log,
@@ -260,11 +264,15 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     log,
     onRegistered: (id: string) => void (nodeId = id),
     onProblem: (found: string | undefined) => void (obstacle = found),
+<<<<<<< HEAD
     onSecond() {
       // Off the bus, so that no command for the first one reaches it.
       void link.leave().catch(() => {})
       replicas?.supervisor.stopPresent()
     },
+=======
+    onUnknown: () => void (returnedMs = clock.nowMs()),
+>>>>>>> 06e6d7b (worker, control: what a node that was forgotten runs is not stopped for five minutes; tests with processes of a lost and of an older store)
     isDue() {
       const isDue = isUnknown
       isUnknown = false

@@ -60,6 +60,8 @@ export const heartbeat = z.object({
    * Workers of the release before never say.
    */
   unread: z.array(z.string().max(200)).max(MOST_UNREAD).optional(),
+  /** For some minutes after the node had to register anew: what it runs and no row knows is not to be stopped at once. */
+  is_returned: z.boolean().optional(),
   ...hardware.shape,
 })
 export type HeartbeatMessage = z.infer<typeof heartbeat>
