@@ -75,6 +75,7 @@ describe('flotilla up', () => {
     expect(left.toSorted()).toEqual(
       [
         'admin.key',
+        'cluster.id',
         'cluster.secret',
         'flotilla.db',
         'frontend.id',
@@ -82,6 +83,7 @@ describe('flotilla up', () => {
         'lock',
         'node.seed',
         'routing-table.json',
+        'store.seen',
         'worker',
       ].toSorted(),
     )

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { hashSecret } from '../platform/secrets.ts'
 import { agreeOn, CLUSTER_ID, CLUSTER_SECRET, replaceFact } from './cluster-facts.ts'
-import { failureOf, setUpWorkbench, type CreateStore } from './contract.ts'
+import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { appendEvent } from './events.ts'
 import { acquireLease, checkLease, LeaseLostError } from './leases.ts'
 import { refuseOtherStore, type KnownCluster } from './refuse-other-store.ts'
 import { readMark } from './store-mark.ts'
 
-export function describeStoreIdentity(create: CreateStore): void {
+export function describeStoreIdentity(create: () => Promise<ContractStore>): void {
   describe('whose store it is', () => {
     const bench = setUpWorkbench(create)
     const openAs = (known: Partial<KnownCluster>) =>

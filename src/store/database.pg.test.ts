@@ -23,8 +23,7 @@ describe('PostgreSQL', () => {
   describeConcurrency(create)
   describeMigrations(create)
   describeLeases(create)
-  // What is asked here is what happens before anything was opened.
-  describeStoreIdentity(emptyDatabase)
+  describeStoreIdentity(create)
   describeApiKeys(create)
   describeRules(create)
   describeSessions(create)

@@ -28,8 +28,7 @@ describe('SQLite', () => {
   describeConcurrency(create)
   describeMigrations(create)
   describeLeases(create)
-  // What is asked here is what happens before anything was opened.
-  describeStoreIdentity(emptyFile)
+  describeStoreIdentity(create)
   describeApiKeys(create)
   describeRules(create)
   describeSessions(create)
