@@ -13,7 +13,10 @@ import { KnownStore } from './known-store.ts'
 function aFrontend(file = join(tempFolder(), 'store.seen')) {
   const clock = new VirtualClock(1_700_000_000_000)
   const conditions = new Conditions(silentLogger)
-  const says = { row: { cluster_id: 'ours' as string | null, epoch: 3, event_id: 30 }, error: undefined as AppError | undefined }
+  const says = {
+    row: { cluster_id: 'ours' as string | null, epoch: 3, event_id: 30 },
+    error: undefined as AppError | undefined,
+  }
   const db = {
     async query() {
       if (says.error) throw says.error

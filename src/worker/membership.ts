@@ -88,12 +88,8 @@ export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promi
       } catch (error) {
         if (isUnknown || !(isOfUnknown(error) || isOfOtherRun(error))) throw error
         isUnknown = true
-<<<<<<< HEAD
         log.warn({ node: name, id: nodeId }, isOfUnknown(error) ? UNKNOWN : OTHER_RUN)
-=======
-        log.warn({ node: name, id: nodeId }, UNKNOWN)
-        deps.onUnknown?.()
->>>>>>> 06e6d7b (worker, control: what a node that was forgotten runs is not stopped for five minutes; tests with processes of a lost and of an older store)
+        if (isOfUnknown(error)) deps.onUnknown?.()
         return register()
       }
     }

@@ -264,15 +264,12 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     log,
     onRegistered: (id: string) => void (nodeId = id),
     onProblem: (found: string | undefined) => void (obstacle = found),
-<<<<<<< HEAD
     onSecond() {
       // Off the bus, so that no command for the first one reaches it.
       void link.leave().catch(() => {})
       replicas?.supervisor.stopPresent()
     },
-=======
     onUnknown: () => void (returnedMs = clock.nowMs()),
->>>>>>> 06e6d7b (worker, control: what a node that was forgotten runs is not stopped for five minutes; tests with processes of a lost and of an older store)
     isDue() {
       const isDue = isUnknown
       isUnknown = false
