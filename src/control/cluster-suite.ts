@@ -62,16 +62,21 @@ export function describeCluster(storeName: string, openStore: OpenStore): void {
       })
     })
 
-    test('tells of a replica that failed by the first line of its error', async () => {
+    test('tells of a replica that failed by how it ended and what it said last, once', async () => {
       const thor = await aHeardNode('thor')
       await scene().wants(1)
       await scene().turn()
       const [replica] = await listReplicas(scene().db)
       const { id, generation } = replica!
-      await scene().heartbeat(thor, [aReport({ id, generation, state: 'failed', error: 'no memory\nmore of it' })])
+      await scene().heartbeat(thor, [
+        aReport({ id, generation, state: 'failed', error: 'It ended. Its last lines:\nload\nno memory' }),
+      ])
       const where = { node_id: thor.nodeId, node_name: 'thor', key: 'm#0', model_name: 'm' }
       expect((await cluster()).problems).toContainEqual(
-        expect.objectContaining({ kind: 'replica', ...where, text: 'm#0 failed: no memory' }),
+        expect.objectContaining({ kind: 'replica', ...where, text: 'm#0 failed: It ended. It said last: no memory' }),
+      )
+      expect((await cluster()).problems).toContainEqual(
+        expect.objectContaining({ kind: 'rule', text: '0 of 1 replicas serve: m#0 failed' }),
       )
     })
 

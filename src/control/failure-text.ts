@@ -6,7 +6,7 @@ export function failureText(error: string | null): string {
   const lines = (error ?? '').split('\n').map((line) => line.trim())
   const [first = '', ...said] = lines.filter((line) => line !== '')
   const last = said.at(-1)
-  if (last === undefined) return first.slice(0, MOST_CHARS)
   const how = first.replace(/ Its last lines:$/, '').slice(0, MOST_CHARS)
+  if (last === undefined) return how
   return `${how}${/[.!?]$/.test(how) ? '' : '.'} It said last: ${last.slice(0, MOST_CHARS)}`
 }

@@ -1,4 +1,5 @@
 import type { ModelExplanation } from '../../api/admin/model-schemas.ts'
+import { hasAllWanted } from '../../core/lib/has-all-wanted.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
@@ -25,7 +26,7 @@ export function renderExplanation(explanation: ModelExplanation, view: View): st
     ...section('Replicas', replicaLines(explanation, view)),
     ...section('What one replica takes', memoryTable(explanation, view)),
     ...section('May it have another replica?', nodeTable(explanation, view)),
-    ...section('What would help', adviceLines(explanation, view)),
+    ...section('What would help', hasAllWanted(explanation) ? [] : adviceLines(explanation, view)),
   ]
 }
 
@@ -47,6 +48,7 @@ function about(explanation: ModelExplanation, { nowMs }: View): Fact[] {
       'Now',
       ...(loading && loading.state !== 'waiting' ? [loadingText(loading)] : []),
       ...(reason === null ? [] : [reason]),
+      ...(status.state === 'ready' && hasAllWanted(explanation) ? ['it has all the replicas that are asked for'] : []),
     ],
     ['Wanted', wantedText(explanation, nowMs)],
     ['Next try', ...(next === null ? [] : [next <= nowMs ? 'now' : `in ${span(next - nowMs)}`])],
@@ -70,8 +72,9 @@ function mostText(max: number): string {
 }
 
 /** Where another replica would go. */
-function nextText({ next }: ModelExplanation): string {
-  if (!next) return 'would find no place'
+function nextText(explanation: ModelExplanation): string {
+  const { next } = explanation
+  if (!next) return hasAllWanted(explanation) ? 'would find no place, and none is asked for' : 'would find no place'
   const gpus = next.devices.length === 0 ? '' : `, gpu ${next.devices.join(' and ')}`
   const victims = next.victims.length === 0 ? '' : `, after stopping ${next.victims.join(', ')}`
   return `would go to ${next.node_name}${gpus}${victims}`

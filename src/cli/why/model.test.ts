@@ -29,6 +29,24 @@ function aReplica(fields: Partial<ModelExplanation['nodes'][number]['replicas'][
 }
 
 describe('flotilla why, of a model', () => {
+  test('that has all that is asked for reads as all well, though one more finds no room', async () => {
+    const nodes = [
+      aNode('thor', { replicas: [aReplica()], refusal: aRefusal({ filter: 'slot', needed: 2, available: 1 }) }),
+    ]
+    const met = anExplanation({
+      wanted: { min: 1, max: 1 },
+      wanted_since: null,
+      nodes,
+      next: null,
+      advice: ['raise it'],
+    })
+    const well = (await run(['qwen'], { ...met, status: aLoadStatus({ state: 'ready' }) })).stdout
+    expect(well).toContain('it has all the replicas that are asked for')
+    expect(well).toContain('would find no place, and none is asked for')
+    expect(well).not.toContain('What would help')
+    expect((await run(['qwen'], { ...met, wanted: { min: 2, max: 2 } })).stdout).toContain('What would help')
+  })
+
   test('tells where it runs, where it could, why not elsewhere, and what is next', async () => {
     const nowMs = Date.now()
     const explanation = anExplanation({

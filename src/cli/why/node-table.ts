@@ -1,6 +1,8 @@
 import type { ModelExplanation } from '../../api/admin/model-schemas.ts'
 import type { View } from '../client.ts'
+import { hasAllWanted } from '../../core/lib/has-all-wanted.ts'
 import { gib } from '../format.ts'
+import type { Look } from '../style.ts'
 import { table, type Cell } from '../table.ts'
 import { plain } from '../text-width.ts'
 
@@ -11,7 +13,10 @@ const MOST_NODES = 40
 const INDENT = 2
 
 /** What every node says to another replica, those first that could take it: the filter that refuses it, with numbers. */
-export function nodeTable({ nodes }: ModelExplanation, view: View): string[] {
+export function nodeTable(explanation: ModelExplanation, view: View): string[] {
+  const { nodes } = explanation
+  // A refusal is no trouble where nothing more is asked for.
+  const look = hasAllWanted(explanation) ? 'dim' : 'yellow'
   if (nodes.length === 0) return [`${' '.repeat(INDENT)}There are no nodes.`]
   const sorted = nodes.toSorted((a, b) => rank(a) - rank(b))
   const more = sorted.length - MOST_NODES
@@ -23,7 +28,7 @@ export function nodeTable({ nodes }: ModelExplanation, view: View): string[] {
         { title: 'NEEDED', shrink: { to: 12, turn: 1 } },
         { title: 'AVAILABLE', shrink: { to: 12, turn: 3 } },
       ],
-      sorted.slice(0, MOST_NODES).map(row),
+      sorted.slice(0, MOST_NODES).map((node) => row(node, look)),
       { ...view, indent: INDENT },
     ),
     ...(more > 0 ? [`${' '.repeat(INDENT)}and ${more} more; --json has all`] : []),
@@ -35,13 +40,13 @@ function rank({ refusal }: ExplainedNode): number {
   return refusal === null ? 0 : refusal.filter === 'memory' ? 1 : refusal.filter === 'disk' ? 2 : 3
 }
 
-function row({ node_name: name, refusal }: ExplainedNode): (Cell | string)[] {
+function row({ node_name: name, refusal }: ExplainedNode, look: Look): (Cell | string)[] {
   if (!refusal) return [plain(name), { text: 'yes', look: 'green' }, '', '']
   const { filter, needed, available, where } = refusal
   const at = where === null ? '' : ` ${plain(where)}`
   return [
     plain(name),
-    { text: `no: ${filter.replaceAll('_', ' ')}`, look: 'yellow' },
+    { text: `no: ${filter.replaceAll('_', ' ')}`, look },
     valueText(filter, needed),
     `${valueText(filter, available)}${at}`,
   ]

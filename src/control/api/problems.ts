@@ -5,6 +5,7 @@ import { massLoss } from '../../core/nodes/mass-loss.ts'
 import { statusOf } from '../../core/nodes/status.ts'
 import { REFUSED_LATELY_MS } from '../../store/node-runs.ts'
 import type { StoredWorld } from '../../store/world.ts'
+import { failureText } from '../failure-text.ts'
 
 /** Engines may say a lot; the first line of it says what matters, and the row has all. */
 const MOST_ERROR_CHARS = 300
@@ -19,11 +20,12 @@ export function problemsOf(
   advise: Advise,
   standing: readonly Problem[],
 ): Problem[] {
+  const failures = failed(world)
   const all = [
     ...standing,
     ...frozen(world),
-    ...unmet(world, rules, advise),
-    ...failed(world),
+    ...unmet(world, rules, advise).map((one) => withoutCause(one, failures)),
+    ...failures,
     ...doubled(world),
     ...silent(world),
     ...pending(world),
@@ -66,10 +68,9 @@ function failed({ replicas, nodes }: StoredWorld): Problem[] {
   return replicas
     .filter(({ state }) => state === 'failed')
     .map(({ modelName, replicaIndex, nodeId, error, failures }) => {
-      const [line = ''] = (error ?? '').trim().split('\n', 1)
       const times = failures > 1 ? ` (${failures} times)` : ''
       const key = replicaKey(modelName, replicaIndex)
-      const text = `${key} failed${times}: ${line.slice(0, MOST_ERROR_CHARS) || 'it does not say why'}`
+      const text = `${key} failed${times}: ${failureText(error).slice(0, MOST_ERROR_CHARS) || 'it does not say why'}`
       const where = { node_id: nodeId, node_name: names.get(nodeId) ?? nodeId, key, model_name: modelName }
       return { ...about, kind: 'replica', severity: 'error', ...where, text }
     })
@@ -84,6 +85,17 @@ function doubled({ nodes, nowMs }: StoredWorld): Problem[] {
     const advice = `if the machine was cloned, delete node.seed in the worker's data folder at ${refused.address} and start it again`
     return [{ ...about, kind: 'node', severity: 'error', node_id: id, node_name: name, text, advice }]
   })
+}
+
+/** The cause of one mistake is told once: where the replica failed, with how often. The rule that is unmet for it names the replica. */
+function withoutCause(problem: Problem, failures: readonly Problem[]): Problem {
+  const { text, model_name: name } = problem
+  for (const failure of failures) {
+    const cause = failure.text.slice(failure.text.indexOf(': ') + 2)
+    const at = failure.model_name === name ? text.indexOf(cause) : -1
+    if (at >= 0) return { ...problem, text: `${text.slice(0, text.indexOf(': '))}: ${failure.key} failed` }
+  }
+  return problem
 }
 
 /** A node that said goodbye, or that nobody has let in, is no trouble. */

@@ -10,6 +10,7 @@ import type { Sql } from '../../store/database.ts'
 import type { StoredReplica } from '../../store/replicas.ts'
 import { findRule, listRules, type RuleRow } from '../../store/rules.ts'
 import { loadWorld, type StoredWorld } from '../../store/world.ts'
+import { failureText } from '../failure-text.ts'
 
 /** What has to be said to whoever changes a rule that is in the configuration. */
 export const OVERWRITTEN =
@@ -96,6 +97,6 @@ function reasonOf(
   if (row.last_decision) return row.last_decision.reason
   const failed = replicas.find((one) => one.state === 'failed')
   if (failed)
-    return `${replicaKey(row.model_name, failed.replicaIndex)} failed: ${failed.error ?? 'it does not say why'}`
+    return `${replicaKey(row.model_name, failed.replicaIndex)} failed: ${failureText(failed.error) || 'it does not say why'}`
   return `${wanted - ready - coming} of ${wanted} have found no node yet.`
 }

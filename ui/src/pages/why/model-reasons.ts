@@ -1,4 +1,5 @@
 import type { ModelExplanation } from '../../../../src/api/admin/model-schemas.ts'
+import { hasAllWanted } from '../../../../src/core/lib/has-all-wanted.ts'
 import { bytesText } from '../../format/bytes.ts'
 import { countText, durationText } from '../../format/figures.ts'
 import { exactText } from '../../format/time.ts'
@@ -64,9 +65,18 @@ function replicaTone(state: string): PillTone {
   return state === 'draining' || state === 'stopping' ? 'warn' : 'busy'
 }
 
-function next({ next, advice }: ModelExplanation): Reason {
+function next(why: ModelExplanation): Reason {
+  const { next, advice } = why
   if (!next) {
     const children = advice.map((text) => ({ text }))
+    if (hasAllWanted(why)) {
+      const more = { text: 'One more would find no room, and none is asked for.', isFolded: true, children }
+      return {
+        text: 'It has all the replicas that are asked for.',
+        verdict: { text: 'met', tone: 'ok' },
+        children: [more],
+      }
+    }
     return { text: 'No node can take one more.', verdict: { text: 'no room', tone: 'warn' }, children }
   }
   const devices = next.devices.length === 0 ? '' : ` on GPU ${next.devices.join(', ')}`

@@ -75,6 +75,34 @@ test('of a model: what is wanted, where it is, why not elsewhere, what would hel
   ])
 })
 
+test('of a model that has all that is asked for: that one more finds no room is no trouble', () => {
+  const ready = {
+    key: 'qwen#0',
+    state: 'ready',
+    is_current: true,
+    in_flight: 0,
+    claimed: GIB,
+    measured: null,
+    error: null,
+  }
+  const why: ModelExplanation = {
+    model_name: 'qwen',
+    revision: 'r',
+    status: { state: 'ready', loading: null, reason: null, next_attempt_at: null },
+    wanted: { min: 1, max: 1 },
+    wanted_since: null,
+    memory: [],
+    nodes: [{ node_id: '1', node_name: 'thor', replicas: [ready], refusal }],
+    next: null,
+    advice: ['raise the slots of thor to 2'],
+    last_decision: null,
+    last_load: null,
+  }
+  expect(said(modelReasons(why))).toContain('It has all the replicas that are asked for. [met]')
+  expect(said(modelReasons(why)).join()).not.toContain('[no room]')
+  expect(said(modelReasons({ ...why, wanted: { min: 2, max: 2 } }))).toContain('No node can take one more. [no room]')
+})
+
 test('of a node: its state, its room, what it would take and what not', () => {
   const why: NodeExplanation = {
     node_id: '1',
