@@ -99,6 +99,8 @@ export const engineProfile = z.strictObject({
     .array(z.string().startsWith('/'))
     .max(50)
     .default(['/v1/chat/completions', '/v1/completions', '/v1/models']),
+  /** That list is complete: a gateway refuses other paths by itself, and neither loads nor asks anything for them. */
+  serves_no_other: z.boolean().default(false),
   /** Requests it works on at once by itself, when the model's option `parallel` does not say otherwise. */
   parallel: z.int().min(1).max(10_000).default(1),
   /** How to get the program when a node does not have it. */

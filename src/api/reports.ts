@@ -59,6 +59,8 @@ export const reportedEngine = z.object({
   version: label.nullable(),
   /** Paths it answers. */
   serves: z.array(longLabel).max(1000),
+  /** It answers no other. A release before this does not say. */
+  serves_no_other: z.boolean().optional(),
   memory: engineMemory.default('on_load'),
   uses: engineUses.prefault({}),
   /** All options that it takes; null or missing: any is accepted. */

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  RoutedKeyMessage,
-  RoutedModelMessage,
-  RouteMessage,
-  RoutingDeltaMessage,
-  RoutingPartMessage,
+import {
+  MOST_PATHS,
+  type RoutedKeyMessage,
+  type RoutedModelMessage,
+  type RouteMessage,
+  type RoutingDeltaMessage,
+  type RoutingPartMessage,
 } from '../api/bus/messages.ts'
+import { servedPaths } from '../core/routing/served-paths.ts'
 import { routableReplicas, type Route } from '../core/routing/table.ts'
 import type { StoredNode } from '../store/nodes.ts'
 import type { StoredWorld } from '../store/world.ts'
@@ -182,13 +184,26 @@ function modelsOf(world: StoredWorld, routes: Iterable<RouteMessage>): RoutedMod
   const policies = new Map(world.rules.map(({ modelName, routePolicy }) => [modelName, routePolicy]))
   const served = new Set([...routes].map((route) => route.model_name))
   const replicas = Map.groupBy(world.replicas, ({ modelName }) => modelName)
+  const engines = new Set(world.models.map(({ engine }) => engine))
+  const paths = new Map([...engines].map((engine) => [engine, pathsOf(engine, world)]))
   return world.models.map(({ name, engine, createdMs, revision }) => ({
     name,
     engine,
     created_at: createdMs,
     route_policy: policies.get(name) ?? 'least_loaded',
     state: modelState({ revision }, served.has(name), replicas.get(name) ?? []),
+    ...paths.get(engine),
   }))
+}
+
+/** Paths that are longer are told of no engine: every model of it repeats them. */
+const MOST_PATH_CHARS = 100
+
+/** Where it is known and fits into the message. */
+function pathsOf(engine: string, { nodes }: StoredWorld): Pick<RoutedModelMessage, 'serves'> {
+  const serves = servedPaths(engine, nodes)
+  const isShort = serves && serves.length <= MOST_PATHS && serves.every(({ length }) => length <= MOST_PATH_CHARS)
+  return isShort ? { serves } : {}
 }
 
 function isSame(a: unknown, b: unknown): boolean {

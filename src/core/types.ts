@@ -64,6 +64,8 @@ export interface NodeEngine {
   /** When it takes its memory: as it loads, all that the device has at once, or as requests need it. */
   memory: 'on_load' | 'preallocated' | 'on_demand'
   uses: EngineUses
+  /** The paths that it answers, where these are known to be all. */
+  serves?: readonly string[]
 }
 
 /** What an engine takes of a node, whatever the model. */

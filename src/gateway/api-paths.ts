@@ -1,8 +1,9 @@
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
+import type { ServedModel } from './routing-table.ts'
 
 /** What engines serve of OpenAI's and Anthropic's APIs. A request for any other path is passed on as well, by its model. */
-export const KNOWN_PATHS = [
+const KNOWN_PATHS = [
   '/v1/chat/completions',
   '/v1/completions',
   '/v1/responses',
@@ -29,14 +30,28 @@ export function notPosted(method: string, path: string): AppError {
 
 /** What to say of a path that is not known and looks like one that is. */
 export function misspelt(path: string): AppError | undefined {
-  const near = nearPaths(path)
-  if (near.length === 0) return undefined
-  return new AppError('not_found', `There is no ${path.slice(0, MOST_COMPARED)}. Did you mean ${near.join(' or ')}?`)
+  if (KNOWN.has(path)) return undefined
+  const near = nearestOf(KNOWN_PATHS, path)
+  if (near === undefined) return undefined
+  return new AppError('not_found', `There is no ${path.slice(0, MOST_COMPARED)}. Did you mean ${near}?`)
 }
 
-/** None for one that is known: nothing is wrong with it. */
-export function nearPaths(path: string): string[] {
-  return KNOWN.has(path) ? [] : nearNames(path.slice(0, MOST_COMPARED), KNOWN_PATHS, 2)
+/** Why a model is not asked: its engine is known not to answer this path. Nothing is loaded for it, and no engine asked. */
+export function notServed(
+  { name, engine, serves }: Pick<ServedModel, 'name' | 'engine' | 'serves'>,
+  path: string,
+): AppError {
+  const paths = [...(serves ?? [])]
+  const asked = path.slice(0, MOST_COMPARED)
+  const near = KNOWN.has(path) ? undefined : nearestOf(paths, path)
+  const hint = near === undefined ? `It serves ${paths.join(', ')}.` : `Did you mean ${near}?`
+  const text = `${name} runs on the engine ${engine}, which does not serve ${asked}. ${hint}`
+  // Not 404: clients of Anthropic's API take that for a wrong name of the model.
+  return new AppError('bad_request', text, { details: { code: 'path_not_served' } })
+}
+
+function nearestOf(paths: readonly string[], path: string): string | undefined {
+  return nearNames(path.slice(0, MOST_COMPARED), paths, 1)[0]
 }
 
 /** Comparing takes the product of both lengths, and the path is a stranger's. */

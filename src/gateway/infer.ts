@@ -5,6 +5,7 @@ import { AppError, toAppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
+import { notServed } from './api-paths.ts'
 import { apiStyle, sendApiError, type ApiStyle } from './api-errors.ts'
 import type { Decision, Decisions } from './decisions.ts'
 import type { Caller } from './guard.ts'
@@ -133,6 +134,7 @@ class Inference implements Exchange, Ask {
       // The table's text instead of this request's own, which its record would keep.
       this.decision.model = served.name
       this.decision.policy = served.routePolicy
+      if (served.serves?.has(this.decision.path) === false) throw notServed(served, this.decision.path)
       if (wantsKeepAlive(this.request, isStream)) this.#keepAtTheLine()
     } catch (thrown) {
       return this.#end(thrown)

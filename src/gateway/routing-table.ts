@@ -23,6 +23,8 @@ export interface ServedModel {
   createdAtMs: number
   routePolicy: RoutePolicy
   state: RoutedModelMessage['state']
+  /** The paths that its engine answers; undefined where others may be, too. */
+  serves: ReadonlySet<string> | undefined
 }
 
 /** What tells one run of a replica from all others. */
@@ -182,12 +184,14 @@ export class LiveTable {
   }
 }
 
-function toModel({ name, engine, created_at, route_policy, state }: RoutedModelMessage): ServedModel {
-  return { name, engine, createdAtMs: created_at, routePolicy: route_policy, state }
+function toModel({ name, engine, created_at, route_policy, state, serves }: RoutedModelMessage): ServedModel {
+  const paths = serves && new Set(serves)
+  return { name, engine, createdAtMs: created_at, routePolicy: route_policy, state, serves: paths }
 }
 
-function toModelMessage({ name, engine, createdAtMs, routePolicy, state }: ServedModel): RoutedModelMessage {
-  return { name, engine, created_at: createdAtMs, route_policy: routePolicy, state }
+function toModelMessage({ name, engine, createdAtMs, routePolicy, state, serves }: ServedModel): RoutedModelMessage {
+  const message = { name, engine, created_at: createdAtMs, route_policy: routePolicy, state }
+  return serves ? { ...message, serves: [...serves] } : message
 }
 
 function toRoute(route: RouteMessage): LiveRoute {

@@ -53,7 +53,7 @@ export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
     const caller = callerOf(known.shown, lane.isLocal, guard)
     const fields = caller && plainFields(bytes, bodyAt)
     const served = fields && table.model(fields.model)
-    if (!served || !mayUse(caller, served.name)) return undefined
+    if (!served || !mayUse(caller, served.name) || served.serves?.has(known.path) === false) return undefined
     const atMs = clock.nowMs()
     const sessionKey = known.sessionKey ?? fields.user
     const route = table.pick(served.name, { sessionKey }, isOut)

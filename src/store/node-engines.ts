@@ -11,7 +11,18 @@ export const reportedEngines = jsonText(z.array(reportedEngine))
 
 /** What decisions look at: read of every node at every turn, so no more of it than they need. */
 export const decisiveEngines = jsonText(
-  z.array(reportedEngine.pick({ name: true, state: true, reason: true, version: true, memory: true, uses: true })),
+  z.array(
+    reportedEngine.pick({
+      name: true,
+      state: true,
+      reason: true,
+      version: true,
+      memory: true,
+      uses: true,
+      serves: true,
+      serves_no_other: true,
+    }),
+  ),
 )
 
 type DecisiveEngine = z.infer<typeof decisiveEngines>[number]
@@ -20,9 +31,19 @@ export function toNodeEngines(engines: readonly DecisiveEngine[]): Node['engines
   return Object.fromEntries(engines.map((engine) => [engine.name, toNodeEngine(engine)]))
 }
 
-function toNodeEngine({ state, reason, version, memory, uses }: DecisiveEngine): NodeEngine {
+function toNodeEngine({
+  state,
+  reason,
+  version,
+  memory,
+  uses,
+  serves,
+  serves_no_other: isAll,
+}: DecisiveEngine): NodeEngine {
   const { device, share, devices_option: devicesOption, bytes, bytes_option: bytesOption } = uses
-  return { whyNot: whyNot(state, reason), version, memory, uses: { device, share, devicesOption, bytes, bytesOption } }
+  const taken = { device, share, devicesOption, bytes, bytesOption }
+  const known = { whyNot: whyNot(state, reason), version, memory, uses: taken }
+  return isAll ? { ...known, serves } : known
 }
 
 /** Progress changes all the time; whether an engine can run, why not, and what it takes, hardly ever. */

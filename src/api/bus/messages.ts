@@ -177,6 +177,9 @@ export const route = z.object({
 })
 export type RouteMessage = z.infer<typeof route>
 
+/** Of one engine. */
+export const MOST_PATHS = 50
+
 export const routedModel = z.object({
   name: label,
   engine: label,
@@ -184,6 +187,8 @@ export const routedModel = z.object({
   route_policy: routePolicy,
   /** How it is in the cluster; only `ready` can be asked. */
   state: z.enum(['ready', 'starting', 'failed', 'stopped']),
+  /** The paths that its engine answers, where these are known to be all. */
+  serves: z.array(label).max(MOST_PATHS).optional(),
 })
 export type RoutedModelMessage = z.infer<typeof routedModel>
 

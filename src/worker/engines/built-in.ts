@@ -49,6 +49,7 @@ const inputs: EngineProfileInput[] = [
     memory: 'on_demand',
     uses: { device: 'cpu', bytes: 96 * MIB, bytes_option: 'memory_bytes' },
     serves: [...text, '/v1/embeddings'],
+    serves_no_other: true,
     parallel: 4,
   },
   {
@@ -109,6 +110,7 @@ const inputs: EngineProfileInput[] = [
     ready: { http: '/health' },
     uses: { device: 'either' },
     serves: [...text, '/v1/embeddings', '/v1/rerank'],
+    serves_no_other: true,
     parallel: 4,
     install: { command: [process.execPath, '--disable-warning=ExperimentalWarning', ourProgram('llama/install/main')] },
   },

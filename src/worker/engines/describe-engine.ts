@@ -30,6 +30,7 @@ export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
     ...stateOf(facts),
     version: installed?.version ?? null,
     serves: known?.profile?.serves ?? [],
+    ...(known?.profile?.serves_no_other ? { serves_no_other: true } : {}),
     memory: known?.profile?.memory ?? engineMemory.enum.on_load,
     uses: known?.profile?.uses ?? engineUses.parse({}),
     ...wantsOf(known?.profile),
