@@ -279,6 +279,22 @@ test('a model may have any name, and all its pages know it by that', async () =>
   expect(complaints).toEqual([])
 })
 
+test('a model that no node can run is refused with the near name, and saved for later when that is meant', async () => {
+  const { page, complaints } = await visit(browser, cluster.frontend, '/add-model?name=later', {
+    expected: /status of 400/,
+  })
+  const form = page.getByRole('form', { name: 'Add a model' })
+  const engine = form.getByRole('combobox', { name: 'Engine', exact: true })
+  await engine.fill('simm')
+  await engine.press('Escape')
+  await form.getByRole('button', { name: 'Add the model' }).click()
+  await shown(form.getByText(/No node knows the engine "simm"\. Did you mean sim\?/))
+  await form.getByRole('button', { name: 'Save it for later' }).click()
+  await shown(toast(page, /later was saved/))
+  await cluster.ask('DELETE', '/api/models/later')
+  expect(complaints).toEqual([])
+})
+
 test('the form of a model checks as one types, and a model is added, loaded, edited and removed', async () => {
   const { page, complaints } = await visit(browser, cluster.frontend, '/models')
   await page.getByRole('link', { name: 'Add a model' }).click()
