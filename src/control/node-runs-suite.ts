@@ -65,7 +65,7 @@ export function describeNodeRuns(storeName: string, openStore: OpenStore): void 
           text: expect.stringMatching(/10\.0\.0\.9:9090, is refused: thor is connected from 127/),
         },
       ])
-      await scene().db.transaction((tx) => tx.query('update nodes set refused_at = refused_at - 61000'))
+      await scene().db.transaction((tx) => tx.query('update nodes set refused_at = refused_at - 31000'))
       expect((await problems()).filter(({ text }) => text.includes('second process'))).toEqual([])
     })
 

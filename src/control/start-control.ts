@@ -10,12 +10,9 @@ import type { Logger } from '../platform/log.ts'
 import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { Metrics } from '../platform/metrics.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { pruneEvents } from '../store/events.ts'
-import { pruneFrontends } from '../store/frontends.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
 import type { LivenessLimits } from '../core/nodes/liveness.ts'
-import { pruneModelRows } from '../store/prune-models.ts'
 import { adminKeyMessages, RecordedAdminKey } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
@@ -35,6 +32,8 @@ import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
 import { isBefore, OtherLeaders, twoLeaders } from './other-leaders.ts'
 import { OtherRuns } from './other-runs.ts'
+import { PACE, type Pace } from './pace.ts'
+import { Pruning } from './pruning.ts'
 import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
@@ -43,18 +42,6 @@ import { StoreWatch } from './store-watch.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
-
-/** Those that are not given are as usual. */
-export interface Pace {
-  turnPeriodMs: number
-  leaseTtlMs: number
-  /** So long without a turn is a break in what is heard. */
-  deafAfterMs?: number
-  /** How often everything is read, however sure we are of what has changed. */
-  wholeEveryMs?: number
-  /** How long a heartbeat that tells nothing new may wait to be written with others. */
-  quietWaitMs?: number
-}
 
 export interface ControlDeps {
   db: Database
@@ -99,12 +86,7 @@ export interface Control {
   dispose(): Promise<void>
 }
 
-/** Three turns may fail before another frontend may lead. */
-const PACE: Pace = { turnPeriodMs: 3000, leaseTtlMs: 10_000 }
-/** Events are for people: what nobody looked up within a month is not looked up. */
-const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
 const TWO_LEADERS = 'two leaders'
-const PRUNE_PERIOD_MS = 5 * 60_000
 
 interface Leading {
   lease: HeldLease
@@ -161,12 +143,12 @@ export function startControl({
   const others = new OtherLeaders(leaseTtlMs)
   const otherRuns = new OtherRuns({ db, bus, clock, log, clusterId })
   const unknown = new UnknownNodes({ db, bus, clock, log, clusterId })
+  const pruning = new Pruning(db, clock)
   const unmetRules = new UnmetRules(clock, events)
   const loads = new LoadTracker()
   let leading: Leading | undefined
   let leaderSeen: string | undefined
   let problem: string | undefined
-  let pruneAtMs = 0
   let cancelRetry = (): void => {}
   let cancelSuccession = (): void => {}
 
@@ -264,7 +246,7 @@ export function startControl({
     bus.publish('routingDelta', now.feed.update(world, [...adminKeyMessages(adminKey(), adminKeyHashes), ...keys]))
     wakeForRetry(world)
     facts.look(world)
-    await prune(lease)
+    await pruning.run(lease)
     problem = undefined
     store.turnEnded()
   }
@@ -283,17 +265,6 @@ export function startControl({
     if (!plan) return false
     if (plan.untried.length > 0) return true
     return plan.waiting.length + plan.unmet.length > 0 && outcomes.some(({ roomier }) => roomier)
-  }
-
-  const prune = async (lease: HeldLease): Promise<void> => {
-    if (clock.nowMs() < pruneAtMs) return
-    pruneAtMs = clock.nowMs() + PRUNE_PERIOD_MS
-    await db.transaction(async (tx) => {
-      await checkLease(tx, lease)
-      await pruneEvents(tx, EVENTS_KEPT)
-      await pruneModelRows(tx)
-      await pruneFrontends(tx)
-    })
   }
 
   const saveFound = async (facts: StoredFacts): Promise<void> => {

@@ -3,8 +3,8 @@ import type { Sql } from './database.ts'
 /** Written again this often while the run goes on trying. */
 const WRITTEN_EVERY_MS = 10_000
 
-/** Of how long ago the last try of a refused run still counts as one that goes on. */
-export const REFUSED_LATELY_MS = 60_000
+/** So long ago the last try of a refused run still counts as one that goes on: two of its waits. */
+export const REFUSED_LATELY_MS = 30_000
 
 /** True when it is another run than the one that was refused last, or when that was long ago. */
 export async function recordRefusedRun(

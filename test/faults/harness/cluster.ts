@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { admitNode, type AdmittedNode } from '../../../fuzz/hostile/admit-node.ts'
@@ -7,7 +7,7 @@ import { freePort } from '../../../src/testing/free-port.ts'
 import { enginePids } from './engines.ts'
 import { Ground } from './ground.ts'
 import { Links } from './links.ts'
-import { Member } from './member.ts'
+import { Member, runMain } from './member.ts'
 import { mountSmallDisk, unmount } from './small-disk.ts'
 import { until } from './until.ts'
 
@@ -19,7 +19,7 @@ const MODEL_OPTIONS = { ttft_ms: 20, tokens_per_s: 50 }
 const PACE = ['--heartbeat-ms', '500', '--offline-after-ms', '15000']
 const PORTS_EACH = 40
 /** Ports that no other test uses; two runs at once mostly have different ones. */
-const FIRST_ENGINE_PORT = 30_000 + (process.pid % 6) * 4 * PORTS_EACH
+const FIRST_ENGINE_PORT = 30_000 + (process.pid % 6) * 5 * PORTS_EACH
 
 /** Two frontends, two gateways and four workers, each with an address of its own, on PostgreSQL and NATS. */
 export class Cluster {
@@ -29,6 +29,8 @@ export class Cluster {
   readonly frontends: Member[] = []
   readonly gateways: Member[] = []
   readonly workers: Member[] = []
+  /** Those that faults add. */
+  readonly #guests: Member[] = []
   /** The worker whose disk is small, where the system lets us have one. */
   smallDisk: Member | undefined
   readonly #adminKey = newSecret('fla')
@@ -98,13 +100,35 @@ export class Cluster {
     return { from, to: from + PORTS_EACH - 1 }
   }
 
+  /** A second machine with the key of a worker, as an image that was made of it: it is not started. */
+  async copyOf(worker: Member): Promise<Member> {
+    const [place] = await places(`copy-of-${worker.name}`, 1, 41)
+    const copy = await this.#worker(place!, worker.name, this.workers.length)
+    copyFileSync(join(worker.data, 'node.seed'), join(copy.data, 'node.seed'))
+    this.#guests.push(copy)
+    return copy
+  }
+
+  /** A frontend on the same bus with a copy of the database in its own data folder: it is not started. */
+  async frontendApart(): Promise<Member> {
+    const [place] = await places('frontend-apart', 1, 51)
+    const frontend = await this.#frontend(place!, [])
+    const backup = join(frontend.folder, 'backup.jsonl')
+    for (const name of ['cluster.secret', 'join.token'])
+      copyFileSync(join(this.frontends[0]!.data, name), join(frontend.data, name))
+    await runMain(['db', 'export', backup, '--database-url', this.ground.postgres.url, '--data', frontend.data])
+    await runMain(['db', 'import', backup, '--data', frontend.data])
+    this.#guests.push(frontend)
+    return frontend
+  }
+
   /** Leaves nothing behind: no process, no port, no file. */
   async dispose(): Promise<void> {
-    for (const member of this.members) {
+    for (const member of [...this.members, ...this.#guests]) {
       member.signal('SIGCONT')
       await member.kill()
     }
-    for (const pid of this.workers.flatMap((worker) => this.enginesOf(worker))) kill(pid)
+    for (const pid of [...this.workers, ...this.#guests].flatMap((worker) => this.enginesOf(worker))) kill(pid)
     await this.ground.dispose()
     this.links.dispose()
     if (this.smallDisk) unmount(this.smallDisk.data)
@@ -112,47 +136,68 @@ export class Cluster {
   }
 
   async #build(): Promise<void> {
-    const natsAddress = new URL(this.ground.natsUrl)
-    const store = new URL(this.ground.postgres.url)
     const frontends = await places('frontend', 2, 11)
     const gateways = await places('gateway', 2, 21)
     const workers = await places('worker', 4, 31)
-    const nats = { name: 'nats', host: natsAddress.hostname, port: Number(natsAddress.port) }
-    const postgres = { name: 'postgres', host: store.hostname, port: Number(store.port) }
-    const bus = ['--nats-url', this.ground.natsUrl, '--nats-account-seed-file', this.ground.accountSeedFile]
-    const member = async (place: Place, to: Place[], args: string[], env: Record<string, string> = {}) => {
-      const folder = join(this.folder, place.name)
-      const data = join(folder, 'data')
-      mkdirSync(data, { recursive: true, mode: 0o700 })
-      const routes = await this.links.between(place.name, to)
-      const all = [...args, '--data', data, '--log-format', 'json']
-      return new Member({ ...place, folder, args: all, env, routes })
-    }
+    const { nats } = this.#shared()
     for (const place of frontends) {
-      const listen = ['--listen', `${place.host}:${place.port}`, '--database-url', this.ground.postgres.url, ...bus]
-      const args = ['frontend', ...listen, '--auto-approve', ...PACE]
-      const frontend = await member(place, [postgres, nats, ...workers], args)
-      // Who has several frontends gives them the same key and token.
-      writeFileSync(join(frontend.data, 'admin.key'), `${this.#adminKey}\n`, { mode: 0o600 })
-      writeFileSync(join(frontend.data, 'join.token'), `${this.#joinToken}\n`, { mode: 0o600 })
-      this.frontends.push(frontend)
+      this.frontends.push(await this.#frontend(place, ['--database-url', this.ground.postgres.url], workers))
     }
     for (const [index, place] of gateways.entries()) {
       // The one is told of the bus, the other asks a frontend for it.
-      const where = index === 0 ? bus : ['--url', this.frontends[0]!.url]
+      const where = index === 0 ? this.#bus() : ['--url', this.frontends[0]!.url]
       const args = ['gateway', '--listen', `${place.host}:${place.port}`, '--expose-node-header', ...where]
-      this.gateways.push(await member(place, [nats, frontends[0]!, ...workers], args, { FLOTILLA_KEY: this.#adminKey }))
+      this.gateways.push(
+        await this.#member(place, [nats, frontends[0]!, ...workers], args, { FLOTILLA_KEY: this.#adminKey }),
+      )
     }
-    const join_ = this.frontends.map(({ url }) => url).join(',')
-    for (const [index, place] of workers.entries()) {
-      const from = FIRST_ENGINE_PORT + index * PORTS_EACH
-      const ports = ['--engine-ports', `${from}-${from + PORTS_EACH - 1}`]
-      const listen = ['--node-name', place.name, '--worker-listen', `${place.host}:${place.port}`]
-      const args = ['worker', '--keep-engines', '--join', join_, ...listen, ...ports]
-      this.workers.push(await member(place, [nats, ...frontends], args, { FLOTILLA_TOKEN: this.#joinToken }))
-    }
+    for (const [index, place] of workers.entries()) this.workers.push(await this.#worker(place, place.name, index))
     const last = this.workers.at(-1)!
     if (mountSmallDisk(last.data)) this.smallDisk = last
+  }
+
+  #shared(): { nats: Place; postgres: Place } {
+    const [nats, store] = [new URL(this.ground.natsUrl), new URL(this.ground.postgres.url)]
+    return {
+      nats: { name: 'nats', host: nats.hostname, port: Number(nats.port) },
+      postgres: { name: 'postgres', host: store.hostname, port: Number(store.port) },
+    }
+  }
+
+  #bus(): string[] {
+    return ['--nats-url', this.ground.natsUrl, '--nats-account-seed-file', this.ground.accountSeedFile]
+  }
+
+  async #frontend(place: Place, store: string[], workers: readonly Place[] = this.workers): Promise<Member> {
+    const { nats, postgres } = this.#shared()
+    const listen = ['--listen', `${place.host}:${place.port}`, ...store, ...this.#bus()]
+    const frontend = await this.#member(
+      place,
+      [postgres, nats, ...workers],
+      ['frontend', ...listen, '--auto-approve', ...PACE],
+    )
+    // Who has several frontends gives them the same key and token.
+    writeFileSync(join(frontend.data, 'admin.key'), `${this.#adminKey}\n`, { mode: 0o600 })
+    writeFileSync(join(frontend.data, 'join.token'), `${this.#joinToken}\n`, { mode: 0o600 })
+    return frontend
+  }
+
+  async #worker(place: Place, name: string, index: number): Promise<Member> {
+    const { nats } = this.#shared()
+    const from = FIRST_ENGINE_PORT + index * PORTS_EACH
+    const ports = ['--engine-ports', `${from}-${from + PORTS_EACH - 1}`]
+    const listen = ['--node-name', name, '--worker-listen', `${place.host}:${place.port}`]
+    const joined = this.frontends.map(({ url }) => url).join(',')
+    const args = ['worker', '--keep-engines', '--join', joined, ...listen, ...ports]
+    return this.#member(place, [nats, ...this.frontends], args, { FLOTILLA_TOKEN: this.#joinToken })
+  }
+
+  async #member(place: Place, to: readonly Place[], args: string[], env: Record<string, string> = {}): Promise<Member> {
+    const folder = join(this.folder, place.name)
+    const data = join(folder, 'data')
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    const routes = await this.links.between(place.name, to)
+    return new Member({ ...place, folder, args: [...args, '--data', data, '--log-format', 'json'], env, routes })
   }
 
   async #load(): Promise<void> {

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { CLOCK_VARIABLE } from './engines.ts'
 import { until } from './until.ts'
@@ -117,4 +118,9 @@ export class Member {
     process.kill(this.pid, signal)
     await exited
   }
+}
+
+/** One command of the program, to its end. */
+export async function runMain(args: readonly string[]): Promise<void> {
+  await promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args])
 }

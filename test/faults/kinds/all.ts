@@ -1,4 +1,5 @@
 import type { Fault } from '../fault.ts'
+import { doubles } from './doubles.ts'
 import { freezes } from './freeze.ts'
 import { hostileMembers } from './hostile.ts'
 import { kills } from './kill.ts'
@@ -27,4 +28,5 @@ export const allFaults: Fault[] = [
   ...hostileMembers,
   ...machineFaults,
   ...rollingRestarts,
+  ...doubles,
 ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
