@@ -39,6 +39,7 @@ import { RoutingFeed } from './routing-feed.ts'
 import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnknownNodes } from './unknown-nodes.ts'
 import { StoreWatch } from './store-watch.ts'
+import { takeApart } from './take-apart.ts'
 import { UnmetRules } from './unmet-rules.ts'
 
 type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
@@ -300,10 +301,20 @@ export function startControl({
     const { lease } = leading
     try {
       const nodeIds = batch.map(({ nodeId }) => nodeId)
-      const take = () => own.during({ nodeIds }, () => takeHeartbeats(db, lease, events, batch), changedNodes)
-      const outcomes = await counts.taking(batch.length, take)
+      const write = (part: readonly HeartbeatFrom[]): Promise<HeartbeatOutcome[]> => {
+        const ids = part.map(({ nodeId }) => nodeId)
+        const take = () => own.during({ nodeIds: ids }, () => takeHeartbeats(db, lease, events, part), changedNodes)
+        return counts.taking(part.length, take)
+      }
+      const refused = new Set<string>()
+      const outcomes = await takeApart(batch, write, ({ nodeId: node }, error) => {
+        refused.add(node)
+        lines.tell(`heartbeat of ${node}`, (repeated) => {
+          log.warn({ node, error: messageOf(error), ...repeated }, 'control: a heartbeat cannot be recorded')
+        })
+      })
       leading?.feed.hear(outcomes)
-      const taken = new Set(outcomes.map(({ nodeId }) => nodeId))
+      const taken = new Set([...refused, ...outcomes.map(({ nodeId }) => nodeId)])
       await unknown.look(nodeIds.filter((id) => !taken.has(id)))
       await otherRuns.look(batch.filter(({ nodeId }) => !taken.has(nodeId)))
       for (const { nodeId, strays } of outcomes) for (const stray of strays) commands.stop(nodeId, stray)

@@ -34,6 +34,12 @@ describe('a heartbeat', () => {
     expect(fitting.replicas[0]!.error).toMatch(/^xxx/)
   })
 
+  test('has no NUL, which no store holds', () => {
+    const exit = { code: 1, signal: null, last_lines: ['a\0b'] }
+    const [replica] = fitHeartbeat(aHeartbeat({ replicas: [aReport({ error: '\0', exit })] })).replicas
+    expect(replica).toMatchObject({ error: '\uFFFD', exit: { last_lines: ['a\uFFFDb'] } })
+  })
+
   test('of usual size is as it was', () => {
     const beat = aHeartbeat({ replicas: [aReport({ error: 'no room' })], engines: [anEngine()] })
     expect(fitHeartbeat(beat)).toEqual(beat)

@@ -33,10 +33,10 @@ export function fitEngine(engine: ReportedEngineMessage): ReportedEngineMessage 
   const { reason, operation } = engine
   return {
     ...engine,
-    reason: reason && cutText(reason, MOST_ERROR_CHARS),
+    reason: reason && fitText(reason, MOST_ERROR_CHARS),
     operation: operation && {
       ...operation,
-      error: operation.error && cutText(operation.error, MOST_ERROR_CHARS),
+      error: operation.error && fitText(operation.error, MOST_ERROR_CHARS),
       stopped: operation.stopped.slice(0, MOST_STOPPED),
       progress: fitProgress(operation.progress),
     },
@@ -44,15 +44,15 @@ export function fitEngine(engine: ReportedEngineMessage): ReportedEngineMessage 
 }
 
 export function fitPull(pull: PullReport): PullReport {
-  return { ...pull, error: pull.error && cutText(pull.error, MOST_ERROR_CHARS), progress: fitProgress(pull.progress) }
+  return { ...pull, error: pull.error && fitText(pull.error, MOST_ERROR_CHARS), progress: fitProgress(pull.progress) }
 }
 
 function fitReplica(replica: ReportedReplicaMessage): ReportedReplicaMessage {
   const { error, exit, progress } = replica
   return {
     ...replica,
-    ...(error === undefined ? {} : { error: cutText(error, MOST_ERROR_CHARS) }),
-    exit: exit && { ...exit, last_lines: exit.last_lines.map((line) => cutText(line, MOST_LINE_CHARS)) },
+    ...(error === undefined ? {} : { error: fitText(error, MOST_ERROR_CHARS) }),
+    exit: exit && { ...exit, last_lines: exit.last_lines.map((line) => fitText(line, MOST_LINE_CHARS)) },
     progress: fitProgress(progress),
   }
 }
@@ -61,22 +61,27 @@ function shorten(replica: ReportedReplicaMessage): ReportedReplicaMessage {
   const { error, exit } = replica
   return {
     ...replica,
-    ...(error === undefined ? {} : { error: cutText(error, MOST_SHORT_CHARS) }),
+    ...(error === undefined ? {} : { error: fitText(error, MOST_SHORT_CHARS) }),
     exit: exit && { ...exit, last_lines: [] },
   }
 }
 
 function shortenEngine(engine: ReportedEngineMessage): ReportedEngineMessage {
   const { reason, operation } = engine
-  const error = operation?.error && cutText(operation.error, MOST_SHORT_CHARS)
+  const error = operation?.error && fitText(operation.error, MOST_SHORT_CHARS)
   return {
     ...engine,
-    reason: reason && cutText(reason, MOST_SHORT_CHARS),
+    reason: reason && fitText(reason, MOST_SHORT_CHARS),
     operation: operation && { ...operation, error: error ?? null, stopped: [] },
   }
 }
 
+/** A store holds no NUL, which an engine may print. */
+function fitText(text: string, most: number): string {
+  return cutText(text.replaceAll('\0', '\uFFFD'), most)
+}
+
 function fitProgress(progress: ProgressMessage | null): ProgressMessage | null {
   if (!progress?.file) return progress
-  return { ...progress, file: cutText(progress.file, MOST_FILE_CHARS) }
+  return { ...progress, file: fitText(progress.file, MOST_FILE_CHARS) }
 }
