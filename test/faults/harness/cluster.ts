@@ -33,7 +33,7 @@ export class Cluster {
   readonly #guests: Member[] = []
   /** The worker whose disk is small, where the system lets us have one. */
   smallDisk: Member | undefined
-  readonly #adminKey = newSecret('fla')
+  readonly adminKey = newSecret('fla')
   readonly #joinToken = newSecret('flj')
 
   private constructor(folder: string, ground: Ground) {
@@ -78,7 +78,7 @@ export class Cluster {
   async ask<T>(frontend: Member, method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${frontend.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.#adminKey}` },
+      headers: { authorization: `Bearer ${this.adminKey}` },
       signal: AbortSignal.timeout(5000),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
@@ -148,7 +148,7 @@ export class Cluster {
       const where = index === 0 ? this.#bus() : ['--url', this.frontends[0]!.url]
       const args = ['gateway', '--listen', `${place.host}:${place.port}`, '--expose-node-header', ...where]
       this.gateways.push(
-        await this.#member(place, [nats, frontends[0]!, ...workers], args, { FLOTILLA_KEY: this.#adminKey }),
+        await this.#member(place, [nats, frontends[0]!, ...workers], args, { FLOTILLA_KEY: this.adminKey }),
       )
     }
     for (const [index, place] of workers.entries()) this.workers.push(await this.#worker(place, place.name, index))
@@ -177,7 +177,7 @@ export class Cluster {
       ['frontend', ...listen, '--auto-approve', ...PACE],
     )
     // Who has several frontends gives them the same key and token.
-    writeFileSync(join(frontend.data, 'admin.key'), `${this.#adminKey}\n`, { mode: 0o600 })
+    writeFileSync(join(frontend.data, 'admin.key'), `${this.adminKey}\n`, { mode: 0o600 })
     writeFileSync(join(frontend.data, 'join.token'), `${this.#joinToken}\n`, { mode: 0o600 })
     return frontend
   }

@@ -1,5 +1,6 @@
 import type { Fault } from '../fault.ts'
 import { doubles } from './doubles.ts'
+import { bodyFaults } from './bodies.ts'
 import { freezes } from './freeze.ts'
 import { hostileMembers } from './hostile.ts'
 import { kills } from './kill.ts'
@@ -24,6 +25,7 @@ export const allFaults: Fault[] = [
   ...kills,
   ...freezes,
   ...partitions,
+  ...bodyFaults,
   ...outages,
   ...hostileMembers,
   ...machineFaults,
