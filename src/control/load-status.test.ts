@@ -171,6 +171,14 @@ describe('a model that waits', () => {
     })
   })
 
+  test('for room that what has just ended leaves, once the memory was read again', () => {
+    const freed = [{ replicaId: 'gone', devices: claim.devices, ram: 0 }]
+    expect(status({ models }, [{ ...full[0]!, freed }])).toMatchObject({
+      state: 'waiting',
+      reason: 'It waits for the next reading of the memory of thor: what ended there has just made room.',
+    })
+  })
+
   test('for replicas that are in use', () => {
     const { state, reason } = status({ models, replicas: [anOccupant({ inFlight: 3 })] }, full)
     expect({ state, reason }).toEqual({

@@ -47,6 +47,20 @@ describe('a model that somebody waits for', () => {
     ])
   })
 
+  test('waits for room that has not been read yet, and stops nothing for it meanwhile; then it plans anew', () => {
+    const devices = [{ index: 0, name: 'gpu', totalVram: 8, availableVram: 0, unified: false }]
+    const freed = [{ replicaId: 'gone', devices: [{ index: 0, bytes: 4 }], ram: 0 }]
+    const models = [aModel(bytes(4)), aModel({ name: 'other', ...bytes(4) })]
+    const other = idle({ id: 'other', modelName: 'other', ...holding(4) })
+    const planOn = (fields: Partial<Node>) =>
+      reconcile(world({ models, replicas: [other], nodes: [aGpuNode({ id: 'n1', devices, ...fields })] }))
+    expect(planOn({ freed })).toMatchObject({ steps: [], waiting: [{ modelName: 'm', nodeId: 'n1', waitsFor: [] }] })
+    // Another program has it now.
+    expect(planOn({})).toMatchObject({ steps: [{ kind: 'evict', replica: { id: 'other' } }] })
+    const read = [{ ...devices[0]!, availableVram: 4 }]
+    expect(planOn({ devices: read })).toMatchObject({ steps: [{ kind: 'reserve', nodeId: 'n1' }] })
+  })
+
   test('has its reasons when no node takes it', () => {
     const nodes = [aNode({ id: 'n1', desired: 'draining' })]
     expect(reconcile(world({ nodes })).unmet).toMatchObject([
