@@ -112,6 +112,14 @@ export function describeNodeRuns(storeName: string, openStore: OpenStore): void 
       expect(await scene().heartbeat(second)).toMatchObject({ nodeId: first.nodeId })
     })
 
+    test('the worker inside a frontend is taken in at once, under another port and after another boot', async () => {
+      const { second } = await twins()
+      await moveTo(nowhere)
+      expect(await scene().register(second)).toMatchObject({ status: 409 })
+      Object.assign(scene().deps, { approves: () => true })
+      expect((await scene().register(second)).status).toBe(200)
+    })
+
     test('the same run may register again from another address', async () => {
       const { port, first } = await twins()
       port.asked = 0

@@ -55,7 +55,8 @@ export async function registerNode(
   const why = approvalOf(deps, registration.public_key)
   const run = runOf(request)
   const lookedAt = await nodeOf(deps.db, registration, replaces)
-  if (lookedAt) {
+  // Our own worker is inside this very program, and its data folder is locked: what registered before it has ended.
+  if (lookedAt && !deps.approves(registration.public_key)) {
     // What a stranger asks must not make us call anywhere.
     if (!(await findToken(deps.db, token))) throw new AppError('unauthorized', UNKNOWN_TOKEN)
     await refuseSecondRun(deps, lookedAt, { run, address, bootId: registration.boot_id })
