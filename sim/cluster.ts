@@ -88,6 +88,8 @@ export class Cluster {
   readonly gatewaysUp = new Map<string, GatewayProcess>()
   /** Engines that have answered a request lately, and where they run; who looks takes out those that have none. */
   readonly busyEngines = new Map<SimEngine, Machine>()
+  /** Frontends answer workers as if their store had no rows. */
+  areFrontendsEmpty = false
   readonly joinToken = 'simulated-join-token'
   readonly watchers: Watchers = {
     onOutOfMemory: nothing,

@@ -18,6 +18,7 @@ export const faultTexts = {
   'freeze-frontend': 'SIGSTOP of a frontend, which may believe that it still leads',
   'lose-frontends': 'all frontends are gone at once',
   'sleep-frontends': 'all frontends stand still at once, as a laptop that is closed',
+  'empty-frontends': 'all frontends answer workers as if they had been started with an empty store',
   'kill-gateway': 'kill -9 of a gateway with its requests',
   'freeze-gateway': 'SIGSTOP of a gateway',
   'jump-clock': 'the clock of one process is set up to four minutes forward or back',

@@ -7,6 +7,7 @@ import type { Value } from '../src/store/database.ts'
 import type { StoredWorld } from '../src/store/world.ts'
 import type { LiveTable } from '../src/gateway/routing-table.ts'
 import type { ReplicaLimits } from '../src/worker/launch.ts'
+import type { FrontendCalls } from './roles/worker-process.ts'
 import type { Supervisor } from '../src/worker/supervisor.ts'
 
 /** Who does it: f1, f2, g1, g2 or a machine (n1 …). */
@@ -39,6 +40,8 @@ export interface Hooks {
   heartbeat?(heartbeat: HeartbeatMessage, who: Who): HeartbeatMessage
   /** What the worker's commands and heartbeats use. It may be changed in place: `stop`, `start`, `report`, `find`. */
   supervisor?(real: Supervisor, who: Who): Supervisor
+  /** How a worker asks frontends. */
+  calls?(real: FrontendCalls, who: Who): FrontendCalls
   workerLimits?(real: ReplicaLimits): ReplicaLimits
   /** What carries a request from a gateway to a worker. */
   forward?(real: Forward, who: Who): Forward

@@ -15,6 +15,7 @@ import { noRequestIsLost } from './no-request-is-lost.ts'
 import { oneLeaderWrites } from './one-leader-writes.ts'
 import { oneLoadAtATime } from './one-load-at-a-time.ts'
 import { pendingNodesGetNothing } from './pending-nodes-get-nothing.ts'
+import { onlyRemovedNodesEnd } from './only-removed-nodes-end.ts'
 import { processesMatchRows } from './processes-match-rows.ts'
 import { retriesWait } from './retries-wait.ts'
 import { routedOnlyWhereAllowed } from './routed-only-where-allowed.ts'
@@ -63,6 +64,7 @@ export class Checks {
       evictionsAreNeeded(cluster),
       oneLoadAtATime(),
       waitsHaveAReason(cluster),
+      onlyRemovedNodesEnd(cluster),
       converges(cluster, traffic),
     ]
     const { watchers, store } = cluster

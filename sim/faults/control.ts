@@ -36,6 +36,16 @@ export function loseFrontends(scene: Scene): string | undefined {
   return `all frontends are gone for ${forMs} ms`
 }
 
+/** As frontends that were started empty at the old addresses: they know no node, and are of another cluster. */
+export function emptyFrontends(scene: Scene): string | undefined {
+  const { cluster, random } = scene
+  const forMs = random.between(30_000, 400_000)
+  cluster.areFrontendsEmpty = true
+  cluster.health.disturb(ALL, forMs + SUCCESSION_MS)
+  scene.endAfter(forMs, () => (cluster.areFrontendsEmpty = false))
+  return `all frontends know no node for ${forMs} ms`
+}
+
 export function freezeFrontend(scene: Scene): string | undefined {
   const name = scene.random.oneOf([...scene.cluster.frontendsUp.keys()])
   return name && freeze(scene, [name])

@@ -21,6 +21,7 @@ const table = {
   'freeze-frontend': [control.freezeFrontend, 4],
   'lose-frontends': [control.loseFrontends, 1],
   'sleep-frontends': [control.sleepFrontends, 1],
+  'empty-frontends': [control.emptyFrontends, 1],
   'kill-gateway': [control.killGateway, 3],
   'freeze-gateway': [control.freezeGateway, 3],
   'jump-clock': [control.jumpClock, 4],

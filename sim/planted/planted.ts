@@ -9,6 +9,7 @@ import { reservationErased } from './reservation-erased.ts'
 import { retriedForEver } from './retried-for-ever.ts'
 import { selectorIgnored } from './selector-ignored.ts'
 import { stackedSpread } from './stacked-spread.ts'
+import { unknownIsRemoved } from './unknown-is-removed.ts'
 import { staleCommand } from './stale-command.ts'
 
 /** Mistakes that LocalAI has made, or we have, each of which the simulator must find. */
@@ -23,5 +24,6 @@ export const plantedBugs: readonly PlantedBug[] = [
   staleCommand,
   retriedForEver,
   approvalByRestart,
+  unknownIsRemoved,
   forgottenRoom,
 ]

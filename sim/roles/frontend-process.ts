@@ -15,6 +15,7 @@ import { startControl, type Control } from '../../src/control/start-control.ts'
 import type { Decide } from '../../src/control/turn.ts'
 import { checkPlan } from '../../src/core/reconcile/check-plan.ts'
 import { reconcile } from '../../src/core/reconcile/reconcile.ts'
+import { AppError } from '../../src/platform/errors.ts'
 import type { StoredWorld } from '../../src/store/world.ts'
 import type { Cluster } from '../cluster.ts'
 import { SimProcess } from '../ground/sim-process.ts'
@@ -91,14 +92,16 @@ export class FrontendProcess {
     this.admin = adminOf(this.#deps)
   }
 
-  register(registration: NodeRegistration, run: string): Promise<Registered> {
+  async register(registration: NodeRegistration, run: string): Promise<Registered> {
+    if (this.#cluster.areFrontendsEmpty) throw new AppError('other_cluster', 'This is another cluster.')
     const applicant = { token: this.#cluster.joinToken, request: callOf(run) as never }
     const probeRun: ProbeRun = ({ address }) => this.#cluster.dataPath.probeRun(this.process, address)
     const deps = { ...this.#deps, checkProof: () => {}, probeRun }
     return registerNode(deps, { registration, signature: '' }, applicant)
   }
 
-  credentials(nodeId: string, run: string): Promise<Registered> {
+  async credentials(nodeId: string, run: string): Promise<Registered> {
+    if (this.#cluster.areFrontendsEmpty) throw new AppError('node_unknown', `There is no node "${nodeId}" here.`)
     return nodeSelfAnswers(this.#deps).nodeCredentials(undefined, params(nodeId), callerOf(run))
   }
 

@@ -164,7 +164,7 @@ export class WorkerProcess {
     }
     const departure = await takePart(
       {
-        frontends: calls.of(process, this.runId),
+        frontends: hooks.calls?.(calls.of(process, this.runId), process) ?? calls.of(process, this.runId),
         registration,
         link,
         clock,
