@@ -10,14 +10,14 @@ const PIECE = Buffer.alloc(64 * 1024, 'x')
 /** Clients that send as much as is taken, with a key or without, and do not end. */
 export const bodyFaults: Fault[] = [
   {
-    name: 'clients with a key fill a gateway with bodies',
+    name: 'bodies fill a gateway',
     group: 'gateway',
     holdMs: 6000,
     longMs: 15_000,
     strike: async (cluster) => flood(cluster.gateways[0]!, '/v1/chat/completions', cluster),
   },
   {
-    name: 'clients without a key fill a frontend with sign-ins',
+    name: 'long sign-ins fill a frontend',
     group: 'frontend',
     holdMs: 6000,
     longMs: 15_000,
