@@ -10,7 +10,8 @@ export function untilSignal(): Promise<NodeJS.Signals> {
     let asked: { signal: NodeJS.Signals; atMs: number } | undefined
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        const isSamePress = asked?.signal === signal && performance.now() - asked.atMs < SAME_PRESS_MS
+        const isSamePress =
+          signal === 'SIGINT' && asked?.signal === signal && performance.now() - asked.atMs < SAME_PRESS_MS
         if (isSamePress) return
         // 128 + the signal's number is what shells expect.
         if (asked) process.exit(130)
