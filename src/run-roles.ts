@@ -2,6 +2,7 @@ import type { Config } from './config/options.ts'
 import { systemClock as clock } from './platform/clock.ts'
 import { noteCrash } from './platform/crash.ts'
 import { messageOf } from './platform/errors.ts'
+import { startFailure } from './platform/full-disk.ts'
 import { Lifetime } from './platform/lifetime.ts'
 import { createLogger, type Logger } from './platform/log.ts'
 import { lowFileLimit } from './platform/open-file-limit.ts'
@@ -57,6 +58,8 @@ export async function runRoles(
       if (typeof end === 'object') ending = end
       else log.info('stopping')
     }
+  } catch (error) {
+    throw startFailure(error, config.data)
   } finally {
     await life.end(STOP_WITHIN_MS + config.drain_s * 1000)
     setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -45,6 +45,7 @@ import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts
 import type { Tracer } from './platform/tracing/tracer.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { version } from './platform/version.ts'
+import { isFull } from './platform/full-disk.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
 import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
@@ -369,7 +370,7 @@ async function listApproved(db: Database): Promise<{ nodeId: string; publicKey: 
 /** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
 export function announce(
   { url, address, tls, bus, file: database }: Frontend,
-  { config, folder, life }: FrontendOptions,
+  { config, folder, life, log }: FrontendOptions,
 ): void {
   const { ready_file: readyFile } = config
   const files = [folder.file('endpoint.json'), ...(readyFile ? [readyFile] : [])]
@@ -385,7 +386,15 @@ export function announce(
       },
       { url, bus: bus.url, pid: process.pid, fingerprint },
     ]
-    for (const [i, file] of files.entries()) writeWhole(file, `${JSON.stringify(contents[i])}\n`)
+    for (const [i, file] of files.entries()) {
+      try {
+        writeWhole(file, `${JSON.stringify(contents[i])}\n`)
+      } catch (error) {
+        // It serves nevertheless: commands on this machine need --url and --key then.
+        if (!isFull(error)) throw error
+        log.error({ file }, 'the disk is full: commands on this machine do not find this frontend by themselves')
+      }
+    }
   }
   write()
   tls?.onReplaced(write)

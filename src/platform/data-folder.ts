@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
+import { isFull } from './full-disk.ts'
 
 /** Locks that are held, referenced from here: one that nobody references would be collected, and so let go. */
 const held = new Set<DatabaseSync>()
@@ -33,7 +34,7 @@ export function openDataFolder(path: string): DataFolder {
   const ownerFile = join(path, 'owner.pid')
   const lock = takeLock(join(path, 'lock'), path, ownerFile)
   held.add(lock)
-  writeFileSync(ownerFile, `${process.pid}\n`, { mode: 0o600 })
+  noteOwner(ownerFile)
   return {
     path,
     file: (name) => join(path, name),
@@ -42,6 +43,15 @@ export function openDataFolder(path: string): DataFolder {
       held.delete(lock)
       lock.close()
     },
+  }
+}
+
+/** Only for the message of one that finds the folder locked: on a full disk that one has to do without. */
+function noteOwner(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`, { mode: 0o600 })
+  } catch (error) {
+    if (!isFull(error)) throw error
   }
 }
 
@@ -66,7 +76,8 @@ function takeLock(file: string, folder: string, ownerFile: string): DatabaseSync
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file, { timeout: 0 })
-    lock.exec('pragma journal_mode = delete; begin exclusive')
+    // Nothing is ever written to it; a journal on the disk could not be made where that is full.
+    lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (error) {
     lock?.close()

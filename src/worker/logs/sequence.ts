@@ -1,4 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
+import { isFull } from '../../platform/full-disk.ts'
+import { writeShort } from '../../platform/write-whole.ts'
 
 /** Numbers set aside in one go. A crash skips at most so many. */
 const BLOCK = 100_000
@@ -51,8 +53,15 @@ export class Sequence {
   /** Whole or not at all: a file half-written would be taken for a smaller number. */
   async #write(reserved: number): Promise<void> {
     const temporary = `${this.#file}.new`
-    await writeFile(temporary, `${reserved}\n`, { mode: 0o600 })
-    await rename(temporary, this.#file)
+    const text = `${reserved}\n`
+    try {
+      await writeFile(temporary, text, { mode: 0o600 })
+      await rename(temporary, this.#file)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // A worker has to start on a full disk, too: its engines wait for it.
+      writeShort(this.#file, text)
+    }
     this.#reserved = reserved
   }
 

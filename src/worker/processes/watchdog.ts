@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep, type Clock } from '../../platform/clock.ts'
-import { writeWhole } from '../../platform/write-whole.ts'
+import { writeShort } from '../../platform/write-whole.ts'
 import { watchLiving } from './living-engines.ts'
 import { watchdogScript } from './watchdog-script.ts'
 
@@ -71,7 +71,7 @@ export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watc
 /** Never half a token: the watchdog of an earlier worker may read it at this moment. */
 function own(folder: string, token: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  writeWhole(join(folder, 'owner'), `${token}\n`)
+  writeShort(join(folder, 'owner'), `${token}\n`)
 }
 
 function spawnWatchdog(folder: string, token: string, graceS: number): ChildProcess {

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { admitNode, type AdmittedNode } from '../../../fuzz/hostile/admit-node.ts'
 import { newSecret } from '../../../src/platform/secrets.ts'
 import { freePort } from '../../../src/testing/free-port.ts'
@@ -33,6 +33,8 @@ export class Cluster {
   readonly #guests: Member[] = []
   /** The worker whose disk is small, where the system lets us have one. */
   smallDisk: Member | undefined
+  /** The gateway whose log is on a small disk of its own. */
+  smallLogDisk: Member | undefined
   readonly adminKey = newSecret('fla')
   readonly #joinToken = newSecret('flj')
 
@@ -131,7 +133,9 @@ export class Cluster {
     for (const pid of [...this.workers, ...this.#guests].flatMap((worker) => this.enginesOf(worker))) kill(pid)
     await this.ground.dispose()
     this.links.dispose()
+    for (const member of new Set([...this.members, ...this.#guests])) member.dispose()
     if (this.smallDisk) unmount(this.smallDisk.data)
+    if (this.smallLogDisk) unmount(dirname(this.smallLogDisk.logFile))
     rmSync(this.folder, { recursive: true, force: true })
   }
 
@@ -154,6 +158,8 @@ export class Cluster {
     for (const [index, place] of workers.entries()) this.workers.push(await this.#worker(place, place.name, index))
     const last = this.workers.at(-1)!
     if (mountSmallDisk(last.data)) this.smallDisk = last
+    const gateway = this.gateways.at(-1)!
+    if (mountSmallDisk(dirname(gateway.logFile))) this.smallLogDisk = gateway
   }
 
   #shared(): { nats: Place; postgres: Place } {
@@ -175,6 +181,8 @@ export class Cluster {
       place,
       [postgres, nats, ...workers],
       ['frontend', ...listen, '--auto-approve', ...PACE],
+      {},
+      true,
     )
     // Who has several frontends gives them the same key and token.
     writeFileSync(join(frontend.data, 'admin.key'), `${this.adminKey}\n`, { mode: 0o600 })
@@ -192,12 +200,25 @@ export class Cluster {
     return this.#member(place, [nats, ...this.frontends], args, { FLOTILLA_TOKEN: this.#joinToken })
   }
 
-  async #member(place: Place, to: readonly Place[], args: string[], env: Record<string, string> = {}): Promise<Member> {
+  async #member(
+    place: Place,
+    to: readonly Place[],
+    args: string[],
+    env: Record<string, string> = {},
+    isPiped = false,
+  ): Promise<Member> {
     const folder = join(this.folder, place.name)
     const data = join(folder, 'data')
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const routes = await this.links.between(place.name, to)
-    return new Member({ ...place, folder, args: [...args, '--data', data, '--log-format', 'json'], env, routes })
+    return new Member({
+      ...place,
+      folder,
+      args: [...args, '--data', data, '--log-format', 'json'],
+      env,
+      routes,
+      isPiped,
+    })
   }
 
   async #load(): Promise<void> {

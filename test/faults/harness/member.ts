@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { CLOCK_VARIABLE } from './engines.ts'
+import { LogReader } from './log-reader.ts'
 import { until } from './until.ts'
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
@@ -22,6 +23,8 @@ export interface MemberOptions {
   env: Readonly<Record<string, string>>
   /** Where it really gets when it connects to an address: `host:port` to the port of a relay. */
   routes: Readonly<Record<string, number>>
+  /** Its log goes through a pipe to a reader that can be made to stand still, instead of into a file. */
+  isPiped?: boolean
 }
 
 /** One process of the cluster, which can be killed, stopped, frozen and started again as it was. */
@@ -35,6 +38,7 @@ export class Member {
   readonly #options: MemberOptions
   readonly #clockFile: string
   #child: ChildProcess | undefined
+  readonly #reader: LogReader | undefined
 
   constructor(options: MemberOptions) {
     this.#options = options
@@ -43,8 +47,11 @@ export class Member {
     this.port = options.port
     this.folder = options.folder
     this.data = join(options.folder, 'data')
-    this.logFile = join(options.folder, 'log')
+    // A folder of its own, so that a disk of its own can be put there.
+    this.logFile = join(options.folder, 'logs', 'log')
     this.#clockFile = join(options.folder, 'clock')
+    mkdirSync(dirname(this.logFile), { recursive: true })
+    if (options.isPiped) this.#reader = new LogReader(this.logFile)
   }
 
   get address(): string {
@@ -65,7 +72,7 @@ export class Member {
 
   start(): void {
     const { args, env, routes, folder } = this.#options
-    const log = openSync(this.logFile, 'a')
+    const log = this.#reader ? this.#reader.open() : openSync(this.logFile, 'a')
     this.#child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
       detached: true,
       stdio: ['pipe', log, log],
@@ -106,6 +113,19 @@ export class Member {
   /** Its clock is off by this much from now on; that of its engines, too. */
   shiftClock(ms: number): void {
     writeFileSync(this.#clockFile, String(ms))
+  }
+
+  /** What reads its log stands still, and the pipe between them is full. */
+  stopLogReader(): void {
+    this.#reader!.stop()
+  }
+
+  letLogReaderGoOn(): void {
+    this.#reader!.goOn()
+  }
+
+  dispose(): void {
+    this.#reader?.dispose()
   }
 
   logTail(lines = 15): string {

@@ -7,6 +7,7 @@ import { kills } from './kill.ts'
 import { machineFaults } from './machine.ts'
 import { outages } from './outage.ts'
 import { partitions } from './partition.ts'
+import { reportFaults } from './reports.ts'
 import { rollingRestarts } from './rolling.ts'
 
 const GROUPS: Fault['group'][] = [
@@ -29,6 +30,7 @@ export const allFaults: Fault[] = [
   ...outages,
   ...hostileMembers,
   ...machineFaults,
+  ...reportFaults,
   ...rollingRestarts,
   ...doubles,
 ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))

@@ -59,7 +59,7 @@ function clock(name: string, ms: number, memberOf: (cluster: Cluster) => Promise
   }
 }
 
-function fill(path: string): void {
+export function fill(path: string): void {
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT)
   try {
     for (;;) writeSync(file, PIECE)
