@@ -1,3 +1,4 @@
+import { announce } from './announce.ts'
 import { banner } from './cli/banner.ts'
 import type { Config } from './config/options.ts'
 import { dashboardLink } from './dashboard-link.ts'
@@ -8,7 +9,7 @@ import { version } from './platform/version.ts'
 import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
-import { announce, startFrontend, type Frontend } from './start-frontend.ts'
+import { startFrontend, type Frontend } from './start-frontend.ts'
 
 /** `flotilla frontend`: control and gateway, for workers elsewhere to join. */
 export function runFrontend(config: Config): Promise<number> {

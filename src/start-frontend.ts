@@ -45,7 +45,6 @@ import { hashSecret, newSecret, readOrCreateSecret } from './platform/secrets.ts
 import type { Tracer } from './platform/tracing/tracer.ts'
 import type { ListenerTls } from './platform/tls/listener-tls.ts'
 import { version } from './platform/version.ts'
-import { isFull } from './platform/full-disk.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import { WrongKeys } from './platform/wrong-keys.ts'
 import { agreeOn, CLUSTER_ID, CLUSTER_SECRET } from './store/cluster-facts.ts'
@@ -55,7 +54,7 @@ import { measuredDatabase } from './store/measured-database.ts'
 import { refuseOtherStore } from './store/refuse-other-store.ts'
 import { listNodes } from './store/nodes.ts'
 import { findMigrations } from './store/migration-files.ts'
-import { markOf, openFileAt, type OpenFile } from './store/open-file.ts'
+import { openFileAt, type OpenFile } from './store/open-file.ts'
 import { watchProcess } from './watch-process.ts'
 
 export interface FrontendOptions {
@@ -365,38 +364,4 @@ function loadSecrets(folder: DataFolder): Secrets {
 async function listApproved(db: Database): Promise<{ nodeId: string; publicKey: string }[]> {
   const approved = (await listNodes(db)).filter((node) => node.approved_at !== null)
   return approved.map((node) => ({ nodeId: node.id, publicKey: node.public_key }))
-}
-
-/** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
-export function announce(
-  { url, address, tls, bus, file: database }: Frontend,
-  { config, folder, life, log }: FrontendOptions,
-): void {
-  const { ready_file: readyFile } = config
-  const files = [folder.file('endpoint.json'), ...(readyFile ? [readyFile] : [])]
-  const write = (): void => {
-    const fingerprint = tls?.fingerprint
-    const contents = [
-      {
-        url,
-        listen: formatAddress(address),
-        fingerprint,
-        self_signed: tls?.isSelfSigned,
-        database: database && markOf(database),
-      },
-      { url, bus: bus.url, pid: process.pid, fingerprint },
-    ]
-    for (const [i, file] of files.entries()) {
-      try {
-        writeWhole(file, `${JSON.stringify(contents[i])}\n`)
-      } catch (error) {
-        // It serves nevertheless: commands on this machine need --url and --key then.
-        if (!isFull(error)) throw error
-        log.error({ file }, 'the disk is full: commands on this machine do not find this frontend by themselves')
-      }
-    }
-  }
-  write()
-  tls?.onReplaced(write)
-  for (const file of files) life.own(file, () => rmSync(file, { force: true }))
 }
