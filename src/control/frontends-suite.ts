@@ -14,7 +14,8 @@ import { tempFolder } from '../testing/temp-folder.ts'
 import { until } from '../testing/until.ts'
 import { Conditions } from './conditions.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
-import { startControl, type Control } from './start-control.ts'
+import type { Control } from './control-deps.ts'
+import { startControl } from './start-control.ts'
 
 const LEASE_MS = 1000
 

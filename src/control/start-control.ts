@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaderMessage } from '../api/bus/messages.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { PlacePolicy } from '../core/placement/types.ts'
-import type { Hub } from '../model-source/hub.ts'
 import type { World } from '../core/types.ts'
-import type { Clock } from '../platform/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
 import { RepeatedLines } from '../platform/repeated-lines.ts'
 import { Metrics } from '../platform/metrics.ts'
-import type { Database, Sql } from '../store/database.ts'
+import type { Sql } from '../store/database.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease, type HeldLease } from '../store/leases.ts'
 import { saveFacts, type StoredFacts } from '../store/model-facts.ts'
-import type { LivenessLimits } from '../core/nodes/liveness.ts'
 import { adminKeyMessages, RecordedAdminKey } from './admin-key.ts'
 import { clusterGauges } from './cluster-gauges.ts'
 import { Commands } from './commands.ts'
 import { controlMetrics } from './control-metrics.ts'
 import { Conditions } from './conditions.ts'
-import type { EventFeed } from './event-feed.ts'
 import { controlEvents } from './events.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
 import { changedNodes, takeHeartbeats, type HeartbeatFrom, type HeartbeatOutcome } from './heartbeats.ts'
@@ -26,66 +19,21 @@ import type { Ticks } from './breakers.ts'
 import { gatewayCertificate } from './cluster-ca.ts'
 import { ColdLoads } from './cold-loads.ts'
 import type { KeptWorld } from './kept-world.ts'
-import type { KnownStore } from './known-store.ts'
 import { LoadTracker } from './load-tracker.ts'
 import { startModelFacts } from './model-facts.ts'
 import { OwnWrites } from './own-writes.ts'
 import { isBefore, OtherLeaders, twoLeaders } from './other-leaders.ts'
 import { OtherRuns } from './other-runs.ts'
-import { PACE, type Pace } from './pace.ts'
+import { PACE } from './pace.ts'
 import { Pruning } from './pruning.ts'
-import { findAnswering, type ProbeReplica } from './probe-nodes.ts'
+import { findAnswering } from './probe-nodes.ts'
 import { RoutingFeed } from './routing-feed.ts'
-import { reconcileOnce, type Decide, type Hearing, type TurnOutcome } from './turn.ts'
+import { reconcileOnce, type Hearing, type TurnOutcome } from './turn.ts'
 import { UnknownNodes } from './unknown-nodes.ts'
 import { StoreWatch } from './store-watch.ts'
 import { takeApart } from './take-apart.ts'
 import { UnmetRules } from './unmet-rules.ts'
-
-type NewFeed = (...made: ConstructorParameters<typeof RoutingFeed>) => RoutingFeed
-
-export interface ControlDeps {
-  db: Database
-  bus: Bus
-  clock: Clock
-  log: Logger
-  /** Who we are in the election: stable for one data folder, so that a restart resumes its own lease at once. */
-  owner: string
-  clusterSecret: string
-  clusterId: string
-  /** Of this frontend; all gateways take it, whichever frontend leads. */
-  adminKey: () => string
-  liveness: LivenessLimits
-  /** To be woken when a turn or a heartbeat has appended an event. */
-  events: Pick<EventFeed, 'wake'>
-  /** Where it says what is wrong beside what rows tell. */
-  conditions?: Conditions | undefined
-  /** What is known of the store; without it no store is another. */
-  known?: KnownStore | undefined
-  placement: PlacePolicy
-  /** Where models come from whose source is `frontend:`, and `hf:`. */
-  modelsFolder: string
-  hub: Hub
-  /** Where it counts, when that is not a place of its own. */
-  metrics?: Metrics | undefined
-  /** How often to look when nothing wakes it; a turn renews the lease. */
-  pace?: Pace
-  /** Where this frontend listens, for people. */
-  address?: string | undefined
-  /** For who brings parts of its own, as the simulator does; else the real ones. */
-  parts?: { decide?: Decide; probe?: ProbeReplica; newFeed?: NewFeed }
-}
-
-export interface Control {
-  /** The store has changed: take a turn soon. */
-  wake(): void
-  isLeading(): boolean
-  /** The last turn's failure, if it failed. */
-  problem(): string | undefined
-  /** Names of the nodes of a mass disappearance, whose replicas are left alone until it is over. Known to the leader. */
-  frozen(): string[]
-  dispose(): Promise<void>
-}
+import type { Control, ControlDeps, NewFeed } from './control-deps.ts'
 
 const TWO_LEADERS = 'two leaders'
 

@@ -1,6 +1,7 @@
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
-import { startControl, type Control } from '../control/start-control.ts'
+import type { Control } from '../control/control-deps.ts'
+import { startControl } from '../control/start-control.ts'
 import { systemClock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
