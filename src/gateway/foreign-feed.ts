@@ -3,6 +3,8 @@ import type { KeptCluster } from '../platform/kept-cluster.ts'
 import type { Logger } from '../platform/log.ts'
 
 const TOLD_EVERY_MS = 60_000
+/** A leader says something every few seconds: one that has been silent for so long has gone. */
+const NOTED_FOR_MS = 15_000
 
 /** Keeps tables of other clusters away from a gateway: another control plane on its bus, or one with an empty store. */
 export class ForeignFeed {
@@ -40,7 +42,7 @@ export class ForeignFeed {
 
   /** What to tell while such tables come. */
   note(): string | undefined {
-    if (!this.#last || this.#clock.nowMs() - this.#last.atMs > TOLD_EVERY_MS) return undefined
+    if (!this.#last || this.#clock.nowMs() - this.#last.atMs > NOTED_FOR_MS) return undefined
     return this.#text(this.#last.id)
   }
 

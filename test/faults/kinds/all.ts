@@ -3,6 +3,7 @@ import { doubles } from './doubles.ts'
 import { bodyFaults } from './bodies.ts'
 import { freezes } from './freeze.ts'
 import { hostileMembers } from './hostile.ts'
+import { identityFaults } from './identity.ts'
 import { kills } from './kill.ts'
 import { machineFaults } from './machine.ts'
 import { outages } from './outage.ts'
@@ -28,6 +29,7 @@ export const allFaults: Fault[] = [
   ...partitions,
   ...bodyFaults,
   ...outages,
+  ...identityFaults,
   ...hostileMembers,
   ...machineFaults,
   ...reportFaults,
