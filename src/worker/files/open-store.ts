@@ -81,6 +81,7 @@ export function wireTransfers(
       usedBytes: () => usedBytes(store),
       collectOldest: () => collectOldest(store),
       lock,
+      clock,
       log,
     }),
     transfers: new Turns(TRANSFERS_AT_ONCE),

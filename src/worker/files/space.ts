@@ -1,7 +1,9 @@
 import { AppError, messageOf } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Lock } from './lock.ts'
+import { TooLarge } from './too-large.ts'
 
 export interface SpaceDeps {
   folder: string
@@ -12,6 +14,7 @@ export interface SpaceDeps {
   /** Deletes what was used longest ago of what nobody uses; false when there is nothing. */
   collectOldest: () => Promise<boolean>
   lock: Lock
+  clock: Pick<Clock, 'nowMs'>
   log: Logger
 }
 
@@ -38,9 +41,11 @@ export class Reservation {
 export class Space {
   readonly #deps: SpaceDeps
   readonly #reservations = new Set<Reservation>()
+  readonly #tooLarge: TooLarge
 
   constructor(deps: SpaceDeps) {
     this.#deps = deps
+    this.#tooLarge = new TooLarge(deps.clock)
   }
 
   /** Does the work with room reserved for files of these sizes; refuses when there is not enough. */
@@ -59,6 +64,18 @@ export class Space {
       return await work(reservation)
     } finally {
       this.#reservations.delete(reservation)
+    }
+  }
+
+  /** Fetches a file of which no length is known; refuses one that filled the disk a moment ago. */
+  async withoutLength<T>(label: string, fetch: () => Promise<T>): Promise<T> {
+    const free = (await this.#free()) ?? 0
+    this.#tooLarge.refuse(label, free)
+    try {
+      return await fetch()
+    } catch (error) {
+      if (error instanceof NoRoomError) this.#tooLarge.note(label, free, error.message)
+      throw error
     }
   }
 
@@ -115,10 +132,13 @@ export class Space {
   }
 }
 
+/** The disk is too small for what is being fetched. */
+class NoRoomError extends AppError {}
+
 function full(label: string, folder: string, needed: number, free: number): AppError {
   const hint = 'Delete files of models that are not needed on this node, or move its data folder to a larger disk.'
   const numbers = `${size(needed)} must be free in ${folder} (what is still to come, and a reserve), and ${size(free)} are`
-  return new AppError('unavailable', `Not enough disk space for ${label}: ${numbers}. ${hint}`)
+  return new NoRoomError('unavailable', `Not enough disk space for ${label}: ${numbers}. ${hint}`)
 }
 
 function aboveQuota(label: string, left: number, used: number, quota: number): AppError {

@@ -59,9 +59,13 @@ async function take(
   const unforeseen = new Map<string, number>()
   // Whoever asked for it could not know how large it is, and so has reserved nothing.
   if (wanted.size === undefined && head.size !== null) unforeseen.set(wanted.path, head.size - part.doneBytes)
-  await deps.space.withRoom(wanted.label, unforeseen, (reservation) =>
-    receive(answer, wanted, part, deps, watch, onBytes, reservation),
-  )
+  const { space } = deps
+  const fetch = (): Promise<void> =>
+    space.withRoom(wanted.label, unforeseen, (reservation) =>
+      receive(answer, wanted, part, deps, watch, onBytes, reservation),
+    )
+  if (wanted.size === undefined && head.size === null) await space.withoutLength(wanted.label, fetch)
+  else await fetch()
 }
 
 /** Looks at what the server offers and makes the part fit to it. Throws when the offer is of no use. */
