@@ -15,7 +15,7 @@ function anInstallation(): { entry: string; folder: string } {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', engines }))
   copyFileSync(join(import.meta.dirname, 'flotilla.cjs'), join(folder, 'src/flotilla.cjs'))
   const told = '{ execArgv: process.execArgv, args: process.argv.slice(1), pid: process.pid }'
-  writeFileSync(join(folder, 'src/main.js'), `console.log(JSON.stringify(${told}))`)
+  writeFileSync(join(folder, 'src/main.js'), `process.stdout.write(JSON.stringify(${told}))`)
   return { entry: join(folder, 'src/flotilla.cjs'), folder }
 }
 
