@@ -33,7 +33,7 @@ export const identityFaults: Fault[] = [
     },
   },
   {
-    name: 'all frontends start empty at the old addresses',
+    name: 'all frontends start empty',
     group: 'frontend',
     holdMs: 12_000,
     async strike(cluster) {
