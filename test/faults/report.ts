@@ -1,3 +1,4 @@
+import { MEMBERS } from './members.ts'
 import type { Fault } from './fault.ts'
 import { kinds, type Kind } from './harness/ask.ts'
 import type { Outcome } from './run-faults.ts'
@@ -97,7 +98,8 @@ ${bad.length === 0 ? 'Nothing was left behind: no process, port, claim, lease, d
   frontend leads, all nodes are healthy, as many replicas as asked for are ready, each of them has answered through each gateway,
   and \`flotilla status\` finds nothing wrong. For faults of control, store, bus and clocks they are the very same replicas.
 - **→, ←**: only that direction is cut.
-`
+
+${MEMBERS}`
 }
 
 function cellsOf(row: Row): string[] {
