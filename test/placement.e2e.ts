@@ -65,11 +65,19 @@ interface ErrorBody {
   loading?: Record<string, unknown>
 }
 
+/** A refusal that time may cure: it says when to come back. */
 async function refusalOf(response: Response): Promise<ErrorBody> {
-  expect(response.status).toBe(503)
+  expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, null])
   const retryAfter = Number(response.headers.get('retry-after'))
   expect(retryAfter).toBeGreaterThanOrEqual(5)
   expect(retryAfter).toBeLessThanOrEqual(300)
+  return (await response.json()) as ErrorBody
+}
+
+/** A refusal that no waiting cures: official clients stop at once. */
+async function finalRefusalOf(response: Response): Promise<ErrorBody> {
+  const headers = ['retry-after', 'x-should-retry'].map((name) => response.headers.get(name))
+  expect([response.status, ...headers]).toEqual([503, null, 'false'])
   return (await response.json()) as ErrorBody
 }
 
@@ -141,7 +149,7 @@ test('one card for two models: what is in use stays, what is idle makes room, an
   expect(await actions(cluster, 'b')).toEqual(['placed', 'ready'])
   expect(await cluster.ready('b')).toMatchObject([{ claim: { devices: [{ index: 0, bytes: 16 * GIB }] } }])
 
-  const never = await refusalOf(await cluster.chat('huge'))
+  const never = await finalRefusalOf(await cluster.chat('huge'))
   expect(never.error.code).toBe('no_capacity')
   expect(never.error.message).toMatch(/40\.0 GiB/)
   expect(await actions(cluster, 'huge')).toEqual([])
