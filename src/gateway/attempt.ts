@@ -1,19 +1,17 @@
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { AppError } from '../platform/errors.ts'
-import { isUnsent } from '../platform/is-unsent.ts'
 import { Instead, instead } from '../platform/pass-on.ts'
 import { notForClients, notForEngines, type HeaderNames } from '../platform/passed-headers.ts'
 import type { Forwarded, Forwarder, Sent, Upstream } from '../platform/proxy.ts'
 import { errorEvent } from './api-errors.ts'
 import type { Try } from './decisions.ts'
+import type { DeliveryEnd } from './delivery.ts'
 import type { Contact } from './liveness.ts'
-import { replicaAt } from './replica-at.ts'
+import { noteMiss } from './note-miss.ts'
+import { noAddress, replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'
 import type { Exchange, ServeDeps } from './serve.ts'
 import type { Awaited } from './silence.ts'
-
-/** `next`: another replica may be tried. An error is the last word on the request. */
-export type AttemptEnd = 'served' | 'next' | AppError
 
 /** One request at one replica: where it is sent and with what, and what is noted of how that went. */
 export class Attempt implements Upstream, Forwarder, Awaited {
@@ -33,7 +31,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
   readonly #exchange: Exchange
   readonly #contact: Contact
   readonly #startMs: number
-  readonly #onEnd: (end: AttemptEnd) => void
+  readonly #onEnd: (end: DeliveryEnd) => void
   #sent: Sent | undefined
   #isOver = false
 
@@ -41,7 +39,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     deps: ServeDeps,
     exchange: Exchange,
     route: LiveRoute,
-    onEnd: (end: AttemptEnd) => void,
+    onEnd: (end: DeliveryEnd) => void,
     sentOn?: Upstream['sentOn'],
   ) {
     this.pool = deps.pool
@@ -57,10 +55,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
 
   start(): void {
     const at = replicaAt(this.route, this.#deps.tls)
-    if (!at) {
-      const error = new Error(`its node has the address "${this.route.address}", which is none`)
-      return this.onForwarded({ outcome: 'unreachable', error: Object.assign(error, { syscall: 'connect' }) })
-    }
+    if (!at) return this.onForwarded({ outcome: 'unreachable', error: noAddress(this.route) })
     const { request, response, body, decision, trace } = this.#exchange
     this.host = at.host
     this.port = at.port
@@ -120,7 +115,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     return true
   }
 
-  #endOf(result: Forwarded): AttemptEnd {
+  #endOf(result: Forwarded): DeliveryEnd {
     const { liveness, lines, log } = this.#deps
     const { decision, response } = this.#exchange
     const route = this.route
@@ -142,23 +137,19 @@ export class Attempt implements Upstream, Forwarder, Awaited {
         })
         return 'served'
       case 'refused':
-        // Of a worker that has lost its engine (502) nobody knows what that one had read.
-        this.#note('refused', result.status, undefined, result.status === 502)
-        liveness.refused(route, result.status)
-        log.debug({ ...ids, status: result.status }, 'gateway: a replica refused')
-        return 'next'
       case 'unreachable':
-        this.#note('unreachable', null, result.error, !isUnsent(result.error))
-        liveness.failed(route, result.error.message)
-        log.debug({ ...ids, error: result.error.message }, 'gateway: a replica cannot be reached')
+        noteMiss(this.#deps, decision.tries, { route, result, ms: this.#tookMs() }, { request: decision.requestId })
         return 'next'
     }
   }
 
-  #note(outcome: Try['outcome'], status: number | null, error?: Error, mayHaveReached = true): void {
-    const ms = this.#deps.clock.nowMs() - this.#startMs
-    const route = this.route
-    this.#exchange.decision.tries.push({ route, outcome, status, error: error?.message ?? null, ms, mayHaveReached })
+  #note(outcome: Try['outcome'], status: number | null, error?: Error): void {
+    const try_ = { route: this.route, outcome, status, error: error?.message ?? null, ms: this.#tookMs() }
+    this.#exchange.decision.tries.push({ ...try_, mayHaveReached: true })
+  }
+
+  #tookMs(): number {
+    return this.#deps.clock.nowMs() - this.#startMs
   }
 }
 

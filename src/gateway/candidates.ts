@@ -1,4 +1,5 @@
-import type { Candidate, Decision } from './decisions.ts'
+import type { Candidate } from './decisions.ts'
+import type { DeliveryNotes } from './delivery.ts'
 import type { Liveness } from './liveness.ts'
 import type { LiveRoute, LiveTable } from './routing-table.ts'
 
@@ -12,7 +13,7 @@ const MOST_CANDIDATES = 50
  * request that is not sampled and goes well at once only the chosen one is noted.
  */
 export function noteCandidates(
-  decision: Decision,
+  decision: Omit<DeliveryNotes, 'tries'>,
   chosen: LiveRoute,
   table: Pick<LiveTable, 'ranked' | 'loadOf' | 'routesOf'>,
   liveness: Pick<Liveness, 'whyOut'>,
@@ -39,7 +40,7 @@ function candidate(route: LiveRoute, table: Pick<LiveTable, 'loadOf'>, leftOut: 
 }
 
 /** Writes down that a replica was passed over although it had been chosen. */
-export function noteLeftOut({ candidates }: Decision, route: LiveRoute, why: string): void {
+export function noteLeftOut({ candidates }: Pick<DeliveryNotes, 'candidates'>, route: LiveRoute, why: string): void {
   const candidate = find(candidates, route)
   if (candidate) candidate.leftOut = why
 }

@@ -19,6 +19,7 @@ import { DataTls } from '../worker/data-port/data-tls.ts'
 import { ColdLoads } from './cold-loads.ts'
 import { Liveness } from './liveness.ts'
 import { LiveTable } from './routing-table.ts'
+import { Silence } from './silence.ts'
 import { upgradeHandler } from './upgrade.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -49,13 +50,17 @@ async function aGateway(address: string, fingerprint: string, secret = 'flc_secr
   table.replace({ feed: 'f', version: 1, models: [model], routes: [route], keys: [] })
   const shared = { table, clock: systemClock, log: silentLogger }
   const liveness = new Liveness({ ...shared, probe: () => expect.unreachable(), ttlMs: 0 })
+  const silence = new Silence({ ...shared, askNode: () => expect.unreachable() })
+  onTestFinished(() => silence.dispose())
   const coldLoads = new ColdLoads({ ...shared, bus: new ScriptedControl().bus, waitMs: 1, mostWaiting: 10 })
   onTestFinished(() => coldLoads.dispose())
   const tls = new ClientTls()
   tls.show(issuePair(clusterCa(secret), 'client', 'flotilla gateway', Date.now()))
   const allow = () => ({ keyId: null, models: null })
   const waitingRoom = new WaitingRoom(systemClock)
-  return serve(() => {}, { onUpgrade: upgradeHandler({ ...shared, liveness, waitingRoom, coldLoads, allow, tls }) })
+  return serve(() => {}, {
+    onUpgrade: upgradeHandler({ ...shared, liveness, silence, waitingRoom, coldLoads, allow, tls }),
+  })
 }
 
 test('a WebSocket goes through an encrypted data port to the engine and back', async () => {

@@ -15,7 +15,8 @@ import { RequestTrace } from './request-trace.ts'
 import { readRequest, roomFor, type ReadLimits, type ReadRequest } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
 import type { LiveTable } from './routing-table.ts'
-import { serve, type Begun, type Exchange, type ServeDeps } from './serve.ts'
+import type { Begun } from './delivery.ts'
+import { serve, type Exchange, type ServeDeps } from './serve.ts'
 import { serveFrom, serveWhenReady, type Ask, type Done, type ReadyDeps } from './serve-when-ready.ts'
 
 export interface InferDeps {

@@ -177,7 +177,7 @@ export function inferenceApi(deps: InferenceDeps): InferenceApi {
     onEjected: (listener: (route: LiveRoute) => void) => void (onEjected = listener),
     unreachable,
     onUnreachable: (listener: () => void) => void (onUnreachable = listener),
-    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, tls, log, allow }),
+    upgrades: (allow: UpgradeDeps['allow']) => upgradeHandler({ ...readyDeps, liveness, silence, tls, log, allow }),
     dispose() {
       coldLoads.dispose()
       silence.dispose()

@@ -27,6 +27,11 @@ export function replicaAt(route: LiveRoute, client: ClientTls): ReplicaAt | unde
   return made
 }
 
+/** Nothing was sent, as where nothing listens. */
+export function noAddress({ address }: LiveRoute): Error {
+  return Object.assign(new Error(`its node has the address "${address}", which is none`), { syscall: 'connect' })
+}
+
 function find(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {
   const { replicaId, generation, modelName, address, dataKey, tlsFingerprint: fingerprint } = route
   const at = hostAndPort(address)

@@ -16,6 +16,7 @@ import { handshake, message, webSocketEngine } from '../testing/web-socket-engin
 import { ColdLoads } from './cold-loads.ts'
 import { Liveness } from './liveness.ts'
 import { LiveTable } from './routing-table.ts'
+import { Silence } from './silence.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
 import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
 
@@ -48,11 +49,21 @@ async function aGateway(
   const shared = { table, clock: systemClock, log: silentLogger }
   const probe = (): never => expect.unreachable()
   const liveness = new Liveness({ ...shared, probe, ttlMs: 0 })
+  const silence = new Silence({ ...shared, askNode: probe })
+  onTestFinished(() => silence.dispose())
   const allow = options.allow ?? (() => ({ keyId: null, models: null }))
   const { bus } = options.control ?? new ScriptedControl()
   const coldLoads = new ColdLoads({ ...shared, bus, waitMs: options.control ? 60_000 : 1, mostWaiting: 10 })
   onTestFinished(() => coldLoads.dispose())
-  const onUpgrade = upgradeHandler({ ...shared, liveness, waitingRoom, coldLoads, allow, tls: new ClientTls() })
+  const onUpgrade = upgradeHandler({
+    ...shared,
+    liveness,
+    silence,
+    waitingRoom,
+    coldLoads,
+    allow,
+    tls: new ClientTls(),
+  })
   const url = await serve(() => {}, { onUpgrade })
   const inFlight = () => table.routesOf('m').map((route) => table.loadOf(route).here)
   const open = async (path = '/v1/realtime?model=m', headers: Record<string, string> = {}) => {
@@ -177,10 +188,10 @@ describe('refused on the connection', () => {
     expect(await (await open()).closes()).toMatch(/^HTTP\/1\.1 403 /)
   })
 
-  test('when no replica answers: 502, and nothing is counted any more', async () => {
+  test('when all replicas refuse: 503, and nothing is counted any more', async () => {
     const { open, inFlight } = await aGateway({ nodes: ['down', 'down'] })
     const answer = await (await open()).closes()
-    expect(answer).toMatch(/^HTTP\/1\.1 502 [\s\S]*retry-after: 2/)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 2/)
     expect(inFlight()).toEqual([0, 0])
   })
 

@@ -14,12 +14,14 @@ const PROBE_AFTER_MS = 30_000
 /**
  * Sends a request to speak WebSocket on, and then whatever both sides say to each other, until one of them ends: then
  * both do. The upstream may also decline with a plain answer, which the client gets. Resolves when it is over.
+ * Until the upstream has answered, an abort of `givenUp` ends the attempt as if its connection had failed, for that reason.
  */
 export function forwardUpgrade(
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
   upstream: Upstream,
+  givenUp?: AbortSignal,
 ): Promise<Forwarded> {
   return new Promise((resolve) => {
     if (socket.destroyed || socket.readableEnded) return resolve({ outcome: 'client gone' })
@@ -40,10 +42,18 @@ export function forwardUpgrade(
         return socket.setKeepAlive(true, PROBE_AFTER_MS)
       },
     })
-    const late = setTimeout(() => outgoing.destroy(new Error('no answer in time')), AGREE_WITHIN_MS)
+    const giveUp = (why: Error): void => {
+      // Before there is a connection nothing can have been sent.
+      const isUnsent = outgoing.socket?.connecting !== false
+      outgoing.destroy(isUnsent ? Object.assign(why, { syscall: 'connect' }) : why)
+    }
+    const onGivenUp = (): void => giveUp(givenUp?.reason as Error)
+    const late = setTimeout(() => giveUp(new Error('no answer in time')), AGREE_WITHIN_MS)
+    givenUp?.addEventListener('abort', onGivenUp, { once: true })
     let isAgreed = false
     const stopWaiting = (): void => {
       clearTimeout(late)
+      givenUp?.removeEventListener('abort', onGivenUp)
       stopLooking()
     }
     const over = (result: Forwarded): void => {

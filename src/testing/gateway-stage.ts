@@ -6,7 +6,7 @@ import { inferenceApi, type InferenceDeps } from '../gateway/inference.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { ExchangeHandler } from '../platform/exchange.ts'
-import type { Handler } from '../platform/http.ts'
+import type { Handler, UpgradeHandler } from '../platform/http.ts'
 import { silentLogger } from '../platform/log.ts'
 import type { Shortcut } from '../platform/wire/shortcut.ts'
 import { serve } from './http.ts'
@@ -30,6 +30,8 @@ export function aSnapshot(fields: Partial<RoutingSnapshotMessage> = {}): Routing
 export interface StageOptions extends Partial<InferenceDeps> {
   models?: RoutedModelMessage[]
   caller?: Caller
+  /** What workers do with WebSockets, in their order. */
+  upgrades?: UpgradeHandler[]
   /** Addresses in the place of those of workers, for replicas after them. */
   addresses?: string[]
   /** Their nodes were heard just now, so nobody is asked whether it lives. */
@@ -42,10 +44,13 @@ export interface StageOptions extends Partial<InferenceDeps> {
 
 /** A gateway in front of workers that answer as told; `m` is served by all of them, each as a replica r0, r1, … */
 export async function aGateway(workers: Handler[], options: StageOptions = {}) {
-  const { models = [aRoutedModel()], caller = anyone, addresses = [], isHeard = true, keys, ...rest } = options
-  const { shortcut: inPlace = (one) => one, ...deps } = rest
+  const { models = [aRoutedModel()], caller = anyone, addresses = [], upgrades = [], keys, ...rest } = options
+  const { isHeard = true, shortcut: inPlace = (one) => one, ...deps } = rest
   const hosts = await Promise.all(
-    workers.map(async (worker) => new URL(await serve(worker, { allowCable: () => {} })).host),
+    workers.map(async (worker, i) => {
+      const onUpgrade = upgrades[i]
+      return new URL(await serve(worker, { allowCable: () => {}, ...(onUpgrade && { onUpgrade }) })).host
+    }),
   )
   const routes = [...hosts, ...addresses].map((address, i) => aRouteMessage(i, { address }))
   const clock = deps.clock ?? systemClock
@@ -64,7 +69,7 @@ export async function aGateway(workers: Handler[], options: StageOptions = {}) {
   // The shortcut judges callers for itself; those of tests on this machine are anyone.
   const shortcut = caller === anyone ? inPlace(api.shortcut(guard)) : undefined
   const wire = { prefix: '/v1/', handler, shortcut: () => shortcut }
-  const url = await serve(handler, { wire })
+  const url = await serve(handler, { wire, onUpgrade: api.upgrades(() => caller) })
   const post = (path: string, body: unknown, init: RequestInit = {}) =>
     fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init })
   const ask = (body: unknown = { model: 'm' }, init: RequestInit = {}) => post('/v1/chat/completions', body, init)
