@@ -12,7 +12,7 @@ import { drawHardware } from './hardware.ts'
 import { Health } from './health.ts'
 import type { Hooks } from './hooks.ts'
 import type { EngineChances, SimEngine } from './machine/engine.ts'
-import { Machine } from './machine/machine.ts'
+import { copyName, Machine } from './machine/machine.ts'
 import type { Random } from './random.ts'
 import { DataPath } from './roles/data-path.ts'
 import { WorkerCalls } from './roles/frontend-calls.ts'
@@ -82,6 +82,8 @@ export class Cluster {
   readonly frontends: WorkerCalls
   readonly dataPath: DataPath
   readonly machines: readonly Machine[]
+  /** Clones of machines, by the machine that each was made of: up only while a fault has them run. */
+  readonly copies = new Map<Machine, Machine>()
   readonly frontendNames = ['f1', 'f2'] as const
   readonly gatewayNames = ['g1', 'g2'] as const
   readonly frontendsUp = new Map<string, FrontendProcess>()
@@ -149,8 +151,33 @@ export class Cluster {
     return this.#byAddress.get(address)
   }
 
+  /** Of a machine and its copy the one whose address the node's row has. */
   machineOfNode(nodeId: string): Machine | undefined {
-    return this.machines.find((machine) => machine.nodeId === nodeId)
+    const original = this.machines.find((machine) => machine.nodeId === nodeId)
+    if (this.copies.size === 0) return original
+    const { address = '' } = this.store.mirror.nodes.get(nodeId) ?? {}
+    const holder = this.machineAt(address)
+    return holder?.nodeId === nodeId ? holder : original
+  }
+
+  /** Its node's row has the address of another machine, which has the same key. */
+  hasLostPlace({ nodeId, address }: Machine): boolean {
+    const row = nodeId === undefined ? undefined : this.store.mirror.nodes.get(nodeId)
+    return row !== undefined && row.address !== address
+  }
+
+  /** Copies too. */
+  everyMachine(): readonly Machine[] {
+    return this.copies.size === 0 ? this.machines : [...this.machines, ...this.copies.values()]
+  }
+
+  /** The copy of a machine: the same one each time. It is off at first. */
+  copyOf(original: Machine): Machine {
+    const known = this.copies.get(original)
+    if (known) return known
+    const copy = this.#newMachine(original.index, original)
+    this.copies.set(original, copy)
+    return copy
   }
 
   frontendOf(name: string): FrontendProcess | undefined {
@@ -216,16 +243,19 @@ export class Cluster {
     })
   }
 
-  #newMachine(index: number): Machine {
-    const { random } = this
+  #newMachine(index: number, copyOf?: Machine): Machine {
+    const name = copyOf ? copyName(copyOf.nodeName) : `n${index + 1}`
+    // What one run of engines draws is not to depend on whether there is a copy.
+    const random = copyOf ? streamOf(this.#seed, `machine ${name}`) : this.random
     const machine = new Machine(index, {
       queue: this.queue,
       random,
-      readings: streamOf(this.#seed, `readings of n${index + 1}`),
+      readings: streamOf(this.#seed, `readings of ${name}`),
       chances: this.chances,
-      hardware: drawHardware(random),
-      slots: random.between(1, 2),
-      labels: { tier: random.oneOf(TIERS)! },
+      hardware: copyOf?.hardware ?? drawHardware(random),
+      slots: copyOf?.slots ?? random.between(1, 2),
+      labels: copyOf?.labels ?? { tier: random.oneOf(TIERS)! },
+      copyOf,
       onOutOfMemory: (...happened) => {
         this.counts.outOfMemory += 1
         this.watchers.onOutOfMemory(...happened)

@@ -43,4 +43,6 @@ export const faultTexts = {
   approve: 'somebody approves a node',
   'delete-node': 'somebody deletes a node that may be alive; later it joins again',
   'accept-loss': 'somebody says that nodes which are gone will not be back',
+  'copy-machine':
+    'a clone of a machine, with its key, starts beside it, or while it is cut off; later it is told to end, dies, or hangs first',
 } as const satisfies Record<FaultName, string>

@@ -13,6 +13,7 @@ import { neverMoreThanSlots } from './never-more-than-slots.ts'
 import { noAttemptsWhileOpen } from './no-attempts-while-open.ts'
 import { noRequestIsLost } from './no-request-is-lost.ts'
 import { oneLeaderWrites } from './one-leader-writes.ts'
+import { oneRunCounts } from './one-run-counts.ts'
 import { oneLoadAtATime } from './one-load-at-a-time.ts'
 import { pendingNodesGetNothing } from './pending-nodes-get-nothing.ts'
 import { onlyRemovedNodesEnd } from './only-removed-nodes-end.ts'
@@ -65,6 +66,7 @@ export class Checks {
       oneLoadAtATime(),
       waitsHaveAReason(cluster),
       onlyRemovedNodesEnd(cluster),
+      oneRunCounts(cluster),
       converges(cluster, traffic),
     ]
     const { watchers, store } = cluster

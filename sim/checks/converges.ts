@@ -110,8 +110,11 @@ function unfinishedRow({ replicas, models, rules, nodes }: World, { unmet }: Pla
 }
 
 /** Processes, ports and journals that nobody needs. */
-function leftOver({ machines, store }: Cluster): string | undefined {
-  for (const { name, engines, journal, worker } of machines) {
+function leftOver(cluster: Cluster): string | undefined {
+  const { store } = cluster
+  for (const { name, engines, journal, worker, isUp } of cluster.everyMachine()) {
+    // A copy that is off: all others are up by now.
+    if (!isUp) continue
     for (const { spec } of engines.values()) {
       if (!store.mirror.replicas.has(spec.id))
         return `${name} still runs ${spec.model_name} (${spec.id}), without a row`

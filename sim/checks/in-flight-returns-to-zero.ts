@@ -17,7 +17,7 @@ export function inFlightReturnsToZero(cluster: Cluster, traffic: Traffic): Check
         if (count !== 0) return `${name} counts ${count} requests in flight at ${id}, and nobody asks`
       }
     }
-    for (const { name, worker } of cluster.machines) {
+    for (const { name, worker } of cluster.everyMachine()) {
       for (const { spec, inFlight } of worker?.supervisor?.all() ?? []) {
         if (inFlight !== 0) return `${name} counts ${inFlight} requests in flight at ${spec.id}, and nobody asks`
       }

@@ -24,7 +24,7 @@ interface Odd {
  * a leader has been undisturbed.
  */
 export function processesMatchRows(cluster: Cluster): Check {
-  const { store, queue, health, settings, machines } = cluster
+  const { store, queue, health, settings } = cluster
   const { heartbeatPeriodMs, pace, liveness, refreshMs } = settings
   const noticedMs = heartbeatPeriodMs + (pace.quietWaitMs ?? 0) + pace.turnPeriodMs + MESSAGES_MS
   const stoppedMs = noticedMs + COMMAND_TIMEOUT_MS + pace.turnPeriodMs + DRAIN_MS + KILL_MS
@@ -39,9 +39,11 @@ export function processesMatchRows(cluster: Cluster): Check {
     }
     const running = new Set<string>()
     const byNode = new Map<string, Machine>()
-    for (const machine of machines) {
+    for (const machine of cluster.everyMachine()) {
       const { nodeId, engines, worker } = machine
       const isMember = nodeId !== undefined && mirror.nodes.get(nodeId)?.approved === true
+      // What is left on one of two machines with one key is another check's.
+      if (cluster.hasLostPlace(machine)) continue
       if (nodeId !== undefined) byNode.set(nodeId, machine)
       for (const { spec } of engines.values()) {
         running.add(spec.id)

@@ -1,4 +1,5 @@
 import * as control from './control.ts'
+import * as copies from './copies.ts'
 import * as machines from './machines.ts'
 import * as network from './network.ts'
 import * as people from './people.ts'
@@ -46,6 +47,7 @@ const table = {
   approve: [people.approve, 2],
   'delete-node': [people.deleteNode, 2],
   'accept-loss': [people.acceptLoss, 1],
+  'copy-machine': [copies.copyMachine, 2],
 } as const satisfies Record<string, readonly [Fault, number]>
 
 export type FaultName = keyof typeof table

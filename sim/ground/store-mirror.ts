@@ -22,6 +22,8 @@ export interface NodeMirror {
   desired: string
   liveness: string
   bootId: string
+  /** The run of its worker that it has now. */
+  runId: string | null
   slots: number
   address: string
   /** When it last became what a gateway may send requests to, or stopped to be. */
@@ -82,6 +84,7 @@ export class StoreMirror {
         'desired',
         'liveness',
         'boot_id',
+        'run_id',
         'max_replicas_per_model',
         'max_replicas_override',
         'node_type',
@@ -101,10 +104,10 @@ export class StoreMirror {
       create temp trigger mirror_ld after delete on main.node_labels begin select mirror_label(old.node_id); end;
       create temp trigger mirror_ni after insert on main.nodes begin select mirror_node(1, ${node('new')}); end;
       create temp trigger mirror_nu after update of
-        name, approved_at, desired, boot_id, max_replicas_per_model, max_replicas_override, node_type, address
-        on main.nodes
+        name, approved_at, desired, boot_id, run_id, max_replicas_per_model, max_replicas_override, node_type,
+        address on main.nodes
         when new.approved_at is not old.approved_at or new.desired <> old.desired
-          or new.boot_id <> old.boot_id or new.max_replicas_per_model <> old.max_replicas_per_model
+          or new.boot_id <> old.boot_id or new.run_id is not old.run_id or new.max_replicas_per_model <> old.max_replicas_per_model
           or new.max_replicas_override is not old.max_replicas_override or new.node_type <> old.node_type
           or new.address <> old.address or new.name <> old.name
         begin select mirror_node(1, ${node('new')}); end;
@@ -163,19 +166,21 @@ export class StoreMirror {
   }
 
   #takeNode(values: Change['values'], commit: Commit): void {
-    const [isThere, id, name, approvedAt, desired, liveness, bootId, declared, override, type, address] = values as [
-      number,
-      string,
-      string,
-      number | null,
-      string,
-      string,
-      string,
-      number,
-      number | null,
-      string,
-      string,
-    ]
+    const [isThere, id, name, approvedAt, desired, liveness, bootId, runId, declared, override, type, address] =
+      values as [
+        number,
+        string,
+        string,
+        number | null,
+        string,
+        string,
+        string,
+        string | null,
+        number,
+        number | null,
+        string,
+        string,
+      ]
     const before = this.nodes.get(id)
     if (!isThere) {
       this.nodes.delete(id)
@@ -193,6 +198,7 @@ export class StoreMirror {
       desired,
       liveness,
       bootId,
+      runId,
       slots: type === 'agent' ? 0 : (override ?? declared),
       address,
       routableSinceMs: isRoutable && !wasRoutable ? nowMs : (before?.routableSinceMs ?? nowMs),

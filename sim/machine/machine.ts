@@ -21,6 +21,8 @@ export interface MachineDeps {
   hardware: Hardware
   slots: number
   labels: Record<string, string>
+  /** This one is a clone of that machine, made with its data folder: it has the same key. */
+  copyOf?: Machine | undefined
   onOutOfMemory: (machine: Machine, engine: SimEngine) => void
   onStart: () => void
 }
@@ -42,8 +44,11 @@ const FULL_DISK_BYTES = 1024
  */
 export class Machine {
   readonly name: string
+  /** The name of its node: that of the machine it is a copy of. */
+  readonly nodeName: string
   readonly address: string
   readonly publicKey: string
+  readonly index: number
   readonly slots: number
   readonly labels: Record<string, string>
   readonly hardware: Hardware
@@ -69,8 +74,11 @@ export class Machine {
   #pids = 100
 
   constructor(index: number, deps: MachineDeps) {
-    this.name = `n${index + 1}`
-    this.address = `10.0.${Math.floor(index / 200)}.${(index % 200) + 1}:9000`
+    const { copyOf } = deps
+    this.nodeName = `n${index + 1}`
+    this.name = copyOf ? copyName(this.nodeName) : this.nodeName
+    this.address = `10.${copyOf ? 1 : 0}.${Math.floor(index / 200)}.${(index % 200) + 1}:9000`
+    this.index = index
     this.publicKey = keys[index]!
     this.slots = deps.slots
     this.labels = deps.labels
@@ -179,6 +187,11 @@ export class Machine {
   diskFull(): AppError {
     return new AppError('unavailable', 'The disk is full: no space left on device.')
   }
+}
+
+/** Of the machine and the process of a copy. */
+export function copyName(nodeName: string): string {
+  return `${nodeName}-copy`
 }
 
 const keys: string[] = []

@@ -151,7 +151,7 @@ export class WorkerProcess {
     await supervisor.adopt({ isClean: false })
     this.supervisor = supervisor
     const registration: Facts = {
-      name: machine.name,
+      name: machine.nodeName,
       node_type: 'backend',
       public_key: machine.publicKey,
       address: machine.address,
