@@ -29,7 +29,8 @@ const PACES = {
   slow: {
     heartbeats: [25_000, 30_000],
     offlineAfterMs: 150_000,
-    control: { turnPeriodMs: 8000, leaseTtlMs: 25_000 },
+    // A turn that asks silent nodes takes longer than a turn's period and two seconds.
+    control: { turnPeriodMs: 8000, leaseTtlMs: 25_000, deafAfterMs: 25_000 },
     gateway: {},
     checkMs: 20_000,
     refreshMs: 300_000,
