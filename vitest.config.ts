@@ -36,7 +36,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{src,test,sim,fuzz}/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'],
+          include: ['{src,engines,test,sim,fuzz}/**/*.test.ts', 'ui/src/**/*.test.{ts,tsx}'],
           exclude: ['**/*.pg.test.ts', '**/*.nats.test.ts'],
         },
       },

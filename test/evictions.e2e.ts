@@ -8,7 +8,7 @@ import { startUp } from '../src/testing/flotilla.ts'
 import { replicaEvents } from '../src/testing/stored-rows.ts'
 import { tempFolder } from '../src/testing/temp-folder.ts'
 
-const SIM = fileURLToPath(new URL('../src/engines/sim/main.ts', import.meta.url))
+const SIM = fileURLToPath(new URL('../engines/sim/main.ts', import.meta.url))
 const GIB = 2 ** 30
 /** After so long without a request a model may make room for another. */
 const IDLE_MS = 10_500

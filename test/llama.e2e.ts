@@ -15,7 +15,7 @@ import { isAlive, until } from '../src/testing/until.ts'
 import { checkOllama } from './ollama-suite.ts'
 import { addModel, checkAbort, checkAnswers, inFlight, isReady, replicasOf, retried } from './openai-suite.ts'
 
-const engine = fileURLToPath(new URL('../src/engines/llama/main.ts', import.meta.url))
+const engine = fileURLToPath(new URL('../engines/llama/main.ts', import.meta.url))
 const messages = [{ role: 'user' as const, content: 'What is a slot?' }]
 const greedy = { model: 'skipper', messages, temperature: 0, max_tokens: 60 }
 

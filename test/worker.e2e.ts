@@ -15,7 +15,7 @@ import { enginesOf, runFlotilla, startCommand, startUp } from '../src/testing/fl
 import { tempFolder } from '../src/testing/temp-folder.ts'
 import { isAlive, until } from '../src/testing/until.ts'
 
-const SIM = fileURLToPath(new URL('../src/engines/sim/main.ts', import.meta.url))
+const SIM = fileURLToPath(new URL('../engines/sim/main.ts', import.meta.url))
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }
 const WITH_GPU = { FLOTILLA_FAKE_DEVICES: '[{"name":"GPU","total_vram":25769803776}]' }
 /** A sim engine that insists on its model's file. */

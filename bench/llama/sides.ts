@@ -31,7 +31,7 @@ export interface Side {
 const READY_WITHIN_MS = 30_000
 
 export function ours(library: string, { model, threads, parallel, context }: Settings): Program {
-  const main = fileURLToPath(new URL('../../src/engines/llama/main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../../engines/llama/main.ts', import.meta.url))
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', main]
   const flags = { library, model, alias: 'bench', threads, parallel, context, gpu: 'off' }
   return { name: 'ours', argv: (port) => [...node, ...asFlags({ port, ...flags })] }

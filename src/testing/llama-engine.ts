@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { LIBRARY_FILE } from '../engines/llama/install/install-library.ts'
+import { LIBRARY_FILE } from '../../engines/llama/install/install-library.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const installer = fileURLToPath(new URL('../engines/llama/install/main.ts', import.meta.url))
+const installer = fileURLToPath(new URL('../../engines/llama/install/main.ts', import.meta.url))
 
 /** The small model in the repository. */
 export const skipper = join(root, 'models/skipper/skipper.gguf')

@@ -3,7 +3,7 @@ import { engineProfile, type EngineProfile, type EngineProfileInput } from '../.
 
 /** A program of ours in the source tree or in a build, whichever this file is in. */
 const ourProgram = (path: string): string =>
-  fileURLToPath(new URL(`../../engines/${path}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+  fileURLToPath(new URL(`../../../engines/${path}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
 /** Numbers of devices mean what nvidia-smi says they mean; without the order CUDA counts the fastest first. */
 const gpus = {

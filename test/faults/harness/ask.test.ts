@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { writeTokens } from '../../../src/engines/sim/text.ts'
+import { writeTokens } from '../../../engines/sim/text.ts'
 import type { Handler } from '../../../src/platform/http.ts'
 import { serve } from '../../../src/testing/http.ts'
 import { ask, type Kind } from './ask.ts'

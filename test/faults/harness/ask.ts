@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { writeTokens } from '../../../src/engines/sim/text.ts'
+import { writeTokens } from '../../../engines/sim/text.ts'
 
 /**
  * What became of a request, one of these:

@@ -1,0 +1,59 @@
+import type { Draft } from './draft.ts'
+import type { LlamaModel } from './native/library.ts'
+import { probabilityOf, type TokenProbability } from './answers/probabilities.ts'
+import { StopFinder } from './answers/stop-finder.ts'
+import { TextPieces } from './answers/text-pieces.ts'
+
+export interface Wording {
+  stop: readonly string[]
+  /** Tokens that stand for no text, as some models begin tool calls with. */
+  showSpecial: boolean
+  /** How many alternatives to tell with each token; undefined tells nothing. */
+  logprobs: number | undefined
+}
+
+/** A piece of an answer, with its tokens where their probabilities were asked for. */
+export interface Piece {
+  text: string
+  tokens: TokenProbability[]
+}
+
+/** What an answer has cost so far; final when its pieces have ended. */
+export interface Tally {
+  promptTokens: number
+  cachedTokens: number
+  completionTokens: number
+  finishReason: 'stop' | 'length'
+}
+
+/** Turns the tokens of a draft into pieces of text. Ends early, without a word, when the client is gone. */
+export async function* generate(
+  model: LlamaModel,
+  draft: Draft,
+  { stop: stops, showSpecial, logprobs }: Wording,
+  tally: Tally,
+  signal: AbortSignal,
+): AsyncGenerator<Piece, void> {
+  const { prompt, maxTokens } = draft.job
+  const pieces = new TextPieces(model, showSpecial, prompt)
+  const finder = new StopFinder(stops)
+  let tokens: TokenProbability[] = []
+  tally.finishReason = 'stop'
+  for (let sampled = await draft.next(); sampled !== undefined; sampled = await draft.next()) {
+    if (signal.aborted) return
+    const { token, probabilities } = sampled
+    tally.completionTokens += 1
+    if (logprobs !== undefined && probabilities) tokens.push(probabilityOf(model, token, probabilities, logprobs))
+    const { text, stop } = finder.add(pieces.add(token))
+    if (text !== '' || (tokens.length > 0 && stop === undefined)) {
+      yield { text, tokens }
+      tokens = []
+      if (signal.aborted) return
+    }
+    if (stop !== undefined) return
+    if (tally.completionTokens >= maxTokens) tally.finishReason = 'length'
+  }
+  const { text, stop } = finder.add(pieces.rest())
+  const left = stop === undefined ? text + finder.rest() : text
+  if (left !== '' || tokens.length > 0) yield { text: left, tokens }
+}
