@@ -28,7 +28,7 @@ export default defineConfig({
     // time take a minute less, and make processes start so slowly that tests about timing fail now and then.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
-    setupFiles: 'src/testing/properties-setup.ts',
+    setupFiles: 'test/support/properties-setup.ts',
     testTimeout: 120_000,
     hookTimeout: 120_000,
     projects: [
@@ -42,7 +42,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'pg', include: ['src/**/*.pg.test.ts'], globalSetup: 'src/testing/postgres-setup.ts' },
+        test: { name: 'pg', include: ['src/**/*.pg.test.ts'], globalSetup: 'test/support/postgres/postgres-setup.ts' },
       },
       { extends: true, test: { name: 'nats', include: ['src/**/*.nats.test.ts'] } },
       {
@@ -50,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.e2e.ts'],
-          globalSetup: ['src/testing/postgres-setup.ts', 'src/testing/compile-cache-setup.ts'],
+          globalSetup: ['test/support/postgres/postgres-setup.ts', 'test/support/compile-cache-setup.ts'],
           testTimeout: 180_000,
         },
       },

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { tempFolder } from '../src/testing/temp-folder.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 import { fuzzTarget, type FuzzLimits } from './fuzz-target.ts'
 import { hostileNode } from './hostile/hostile-node.ts'
 import { plantedTargets } from './planted.ts'

@@ -1,4 +1,4 @@
-import { aHeartbeat, aReport } from '../src/testing/builders.ts'
+import { aHeartbeat, aReport } from '../test/support/builders.ts'
 
 /** Things as they are when nothing is wrong with them. */
 

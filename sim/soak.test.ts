@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import fs from 'node:fs'
 import path from 'node:path'
-import { tempFolder } from '../src/testing/temp-folder.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 import { SIMULATOR, type Ran } from './soak-order.ts'
 import { Pool } from './soak-pool.ts'
 import { soak } from './soak.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { busUrlFor, peerOf } from './bus-reach.ts'
-import { serve } from './testing/http.ts'
+import { serve } from '../test/support/http/http.ts'
 
 const bus = (host: string) => ({ protocol: 'nats:', listen: { host, port: 4222 }, flag: '--bus-listen 0.0.0.0:4222' })
 const local = { remoteHost: '127.0.0.1', reachedAs: 'localhost' }

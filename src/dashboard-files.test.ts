@@ -4,8 +4,8 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import { expect, test } from 'vitest'
 import { openDashboard } from './dashboard-files.ts'
 import { request as httpRequest } from './platform/node-http.ts'
-import { serve } from './testing/http.ts'
-import { tempFolder } from './testing/temp-folder.ts'
+import { serve } from '../test/support/http/http.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 
 const SCRIPT = 'document.title = "hello"\n'.repeat(100)
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }

@@ -3,7 +3,7 @@ import { dashboardLink } from './dashboard-link.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { openDatabase } from './store/database.ts'
 import { takeCode } from './store/sessions.ts'
-import { tempFolder } from './testing/temp-folder.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 
 async function aStore() {
   const db = await openDatabase({ file: `${tempFolder()}/flotilla.db` })

@@ -4,8 +4,8 @@ import { formatAddress } from './platform/address.ts'
 import { sendJson, startHttpServer } from './platform/http.ts'
 import type { ExchangeHandler } from './platform/exchange.ts'
 import { silentLogger } from './platform/log.ts'
-import { VirtualClock } from './testing/virtual-clock.ts'
-import { until } from './testing/until.ts'
+import { VirtualClock } from '../test/support/virtual-clock.ts'
+import { until } from '../test/support/until.ts'
 
 const echo: ExchangeHandler = (request, response) =>
   new Promise((resolve) => {

@@ -7,11 +7,11 @@ import { writeLiveBackup } from './store/backup/live-backup.ts'
 import { openDatabase } from './store/database.ts'
 import { findMigrations } from './store/migration-files.ts'
 import { fileMark } from './store/open-file.ts'
-import { ADMIN_KEY, ControlScene } from './testing/control-scene.ts'
-import { runCommand, type Said } from './testing/cli-command.ts'
-import { fillStore } from './testing/filled-store.ts'
-import { serve } from './testing/http.ts'
-import { tempFolder } from './testing/temp-folder.ts'
+import { ADMIN_KEY, ControlScene } from '../test/support/control/control-scene.ts'
+import { runCommand, type Said } from '../test/support/cli/cli-command.ts'
+import { fillStore } from '../test/support/store/filled-store.ts'
+import { serve } from '../test/support/http/http.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 
 /** A frontend's API on a store whose file has been there. */
 async function aFrontend() {

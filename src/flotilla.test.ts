@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { tempFolder } from './testing/temp-folder.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
 
 const run = promisify(execFile)
 

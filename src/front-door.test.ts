@@ -11,9 +11,9 @@ import { sendJson, startHttpServer } from './platform/http.ts'
 import { Metrics } from './platform/metrics.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { listRoutedKeys } from './store/api-keys.ts'
-import { ADMIN_KEY } from './testing/control-scene.ts'
-import { serve } from './testing/http.ts'
-import { aLoggedScene } from './testing/logged-scene.ts'
+import { ADMIN_KEY } from '../test/support/control/control-scene.ts'
+import { serve } from '../test/support/http/http.ts'
+import { aLoggedScene } from '../test/support/control/logged-scene.ts'
 
 function someMetrics(): Metrics {
   const metrics = new Metrics()

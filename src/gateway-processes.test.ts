@@ -3,7 +3,7 @@ import type { Worker } from 'node:cluster'
 import { expect, test } from 'vitest'
 import { Children } from './gateway-processes.ts'
 import { silentLogger } from './platform/log.ts'
-import { VirtualClock } from './testing/virtual-clock.ts'
+import { VirtualClock } from '../test/support/virtual-clock.ts'
 
 class FakeChild extends EventEmitter {
   readonly slot: number

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MOST_SETS } from './platform/label-sets.ts'
 import type { Definition } from './platform/metrics.ts'
-import { allMetrics, type Counting } from './testing/all-metrics.ts'
+import { allMetrics, type Counting } from '../test/support/all-metrics.ts'
 
 const WHERE: Record<Counting, string> = {
   'every process': 'Every process',

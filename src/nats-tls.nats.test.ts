@@ -6,11 +6,11 @@ import { connectBus, type Bus } from './bus/bus.ts'
 import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import { openMessageBus, readNatsTls } from './message-bus.ts'
 import { silentLogger } from './platform/log.ts'
-import { aHeartbeat } from './testing/builders.ts'
-import { natsAccounts } from './testing/nats-accounts.ts'
-import { startNatsServer } from './testing/nats-server.ts'
-import { tempFolder } from './testing/temp-folder.ts'
-import { until } from './testing/until.ts'
+import { aHeartbeat } from '../test/support/builders.ts'
+import { natsAccounts } from '../test/support/bus/nats-accounts.ts'
+import { startNatsServer } from '../test/support/bus/nats-server.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
+import { until } from '../test/support/until.ts'
 
 /** A NATS server with accounts that shows a certificate and, if told so, asks for one; and the files of who comes. */
 async function aServer({ asksForOne = false } = {}) {

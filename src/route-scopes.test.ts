@@ -7,7 +7,7 @@ import { frontDoor } from './front-door.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { sendJson, type Handler } from './platform/http.ts'
 import { Metrics } from './platform/metrics.ts'
-import { serve } from './testing/http.ts'
+import { serve } from '../test/support/http/http.ts'
 import { dataPortHandler, healthHandler } from './worker/data-port.ts'
 
 /** What a listener of a role serves besides the admin API, whose routes are a table of their own. */

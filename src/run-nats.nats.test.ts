@@ -9,9 +9,9 @@ import { newSeed, publicKeyOf } from './bus/nkey.ts'
 import { mintUserJwt, readAccount } from './bus/user-jwt.ts'
 import { parseArguments } from './cli/parse-arguments.ts'
 import { runNats } from './run-nats.ts'
-import { freePort } from './testing/free-port.ts'
-import { tempFolder } from './testing/temp-folder.ts'
-import { until } from './testing/until.ts'
+import { freePort } from '../test/support/http/free-port.ts'
+import { tempFolder } from '../test/support/temp-folder.ts'
+import { until } from '../test/support/until.ts'
 
 function nats(...args: string[]): string {
   const json = args.includes('--json')

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { prometheusText } from './platform/exposition.ts'
 import { Metrics } from './platform/metrics.ts'
 import { FigureExchange, isFigureMessage, SiblingFigures, type FigureMessage } from './shared-figures.ts'
-import { readExposition } from './testing/exposition.ts'
-import { VirtualClock } from './testing/virtual-clock.ts'
+import { readExposition } from '../test/support/http/exposition.ts'
+import { VirtualClock } from '../test/support/virtual-clock.ts'
 
 /** Processes that talk as over IPC: what is sent is written as JSON and arrives later. */
 function someProcesses(count: number, isSilent: (process: number) => boolean = () => false) {

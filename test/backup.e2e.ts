@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { RuleView } from '../src/api/admin/rule-schemas.ts'
 import type { KeyView } from '../src/api/admin/schemas.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { enginesOf, runFlotilla, startFrontend } from '../src/testing/flotilla.ts'
-import { createTestDatabase } from '../src/testing/postgres.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { enginesOf, runFlotilla, startFrontend } from './support/flotilla.ts'
+import { createTestDatabase } from './support/postgres/postgres.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 test('a cluster goes on from a backup, on another store and in another data folder, and its engines go on running', async () => {
   const cluster = await Cluster.start()

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../src/testing/temp-folder.ts'
+import { tempFolder } from './support/temp-folder.ts'
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runFlotilla, startUp, startWorkerProcess } from '../src/testing/flotilla.ts'
-import { until } from '../src/testing/until.ts'
+import { runFlotilla, startUp, startWorkerProcess } from './support/flotilla.ts'
+import { until } from './support/until.ts'
 
 test('an admin runs a cluster from the command line: tokens, approval, labels, slots, budget, drain, removal', async () => {
   const up = await startUp()

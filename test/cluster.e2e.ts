@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Cluster, PACE } from '../src/testing/cluster.ts'
-import { freePort } from '../src/testing/free-port.ts'
-import { enginesOf, runFlotilla, startFrontend, startWorkerProcess } from '../src/testing/flotilla.ts'
-import { onEmbedded, onServers } from '../src/testing/grounds.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { Cluster, PACE } from './support/cluster.ts'
+import { freePort } from './support/http/free-port.ts'
+import { enginesOf, runFlotilla, startFrontend, startWorkerProcess } from './support/flotilla.ts'
+import { onEmbedded, onServers } from './support/grounds.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { isAlive, until } from './support/until.ts'
 
 const SLOW = { ttft_ms: 0, tokens_per_s: 20 }
 

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { ReplicaView } from '../src/api/admin/schemas.ts'
-import { Cluster, PACE } from '../src/testing/cluster.ts'
-import { enginesOf, startFrontend, type Flotilla, type WorkerProcess } from '../src/testing/flotilla.ts'
-import { startNatsServer } from '../src/testing/nats-server.ts'
-import { createTestDatabase, type TestDatabase } from '../src/testing/postgres.ts'
-import { replicaEvents } from '../src/testing/stored-rows.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { Cluster, PACE } from './support/cluster.ts'
+import { enginesOf, startFrontend, type Flotilla, type WorkerProcess } from './support/flotilla.ts'
+import { startNatsServer } from './support/bus/nats-server.ts'
+import { createTestDatabase, type TestDatabase } from './support/postgres/postgres.ts'
+import { replicaEvents } from './support/store/stored-rows.ts'
+import { isAlive, until } from './support/until.ts'
 
 /** Loads slowly enough to be looked at meanwhile, and then takes all who have waited. */
 const COLD = { load_ms: 4000, ttft_ms: 0, tokens_per_s: 0, parallel: 64, queue: 4096 }

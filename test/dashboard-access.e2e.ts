@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import type { SignInCode } from '../src/api/admin/session-schemas.ts'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { adminKey, gone, question, rowOf, shown, startBrowser, toast, visit } from '../src/testing/dashboard.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { adminKey, gone, question, rowOf, shown, startBrowser, toast, visit } from './support/ui/dashboard.ts'
 
 /** A frontend that nobody has joined yet: who may look, who may ask, and how the first machine comes. */
 let cluster: Cluster

@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { barriers, shown, startBrowser, visit, type Visit } from '../src/testing/dashboard.ts'
-import { until } from '../src/testing/until.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { barriers, shown, startBrowser, visit, type Visit } from './support/ui/dashboard.ts'
+import { until } from './support/until.ts'
 
 /** A cluster in which there is something of everything to see: what serves, loads, has failed, is drained and waits. */
 let cluster: Cluster

@@ -1,19 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import {
-  choose,
-  focused,
-  focusOn,
-  gone,
-  question,
-  shown,
-  startBrowser,
-  toast,
-  visit,
-} from '../src/testing/dashboard.ts'
-import { until } from '../src/testing/until.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { choose, focused, focusOn, gone, question, shown, startBrowser, toast, visit } from './support/ui/dashboard.ts'
+import { until } from './support/until.ts'
 
 const GIB = 2 ** 30
 

@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import type { RuleView } from '../src/api/admin/rule-schemas.ts'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { startFrontend } from '../src/testing/flotilla.ts'
-import { focusOn, gone, question, shown, startBrowser, toast, visit } from '../src/testing/dashboard.ts'
-import { until } from '../src/testing/until.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { startFrontend } from './support/flotilla.ts'
+import { focusOn, gone, question, shown, startBrowser, toast, visit } from './support/ui/dashboard.ts'
+import { until } from './support/until.ts'
 
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }
 

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import type { LogLine, ReplicaView } from '../src/api/admin/schemas.ts'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { gone, shown, startBrowser, visit } from '../src/testing/dashboard.ts'
-import { until } from '../src/testing/until.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { gone, shown, startBrowser, visit } from './support/ui/dashboard.ts'
+import { until } from './support/until.ts'
 
 /** An engine that does nothing but serve a port and count aloud, on both of its streams. */
 const COUNTING = `

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { forFile } from '../src/testing/at-end.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { gone, question, rowOf, shown, startBrowser, toast, visit } from '../src/testing/dashboard.ts'
-import type { WorkerProcess } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { forFile } from './support/at-end.ts'
+import { Cluster } from './support/cluster.ts'
+import { gone, question, rowOf, shown, startBrowser, toast, visit } from './support/ui/dashboard.ts'
+import type { WorkerProcess } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 /** Three machines that nobody has let in yet. The tests build on one another: each leaves fewer troubles, or fewer nodes. */
 let cluster: Cluster

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { Cluster } from '../src/testing/cluster.ts'
-import { startUp } from '../src/testing/flotilla.ts'
-import { replicaEvents } from '../src/testing/stored-rows.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
+import { Cluster } from './support/cluster.ts'
+import { startUp } from './support/flotilla.ts'
+import { replicaEvents } from './support/store/stored-rows.ts'
+import { tempFolder } from './support/temp-folder.ts'
 
 const SIM = fileURLToPath(new URL('../engines/sim/main.ts', import.meta.url))
 const GIB = 2 ** 30

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Cluster } from '../src/testing/cluster.ts'
-import { runFlotilla, startGatewayProcess, type Flotilla, type StartOptions } from '../src/testing/flotilla.ts'
-import { serve } from '../src/testing/http.ts'
-import { natsAccounts } from '../src/testing/nats-accounts.ts'
-import { startNatsServer } from '../src/testing/nats-server.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { runFlotilla, startGatewayProcess, type Flotilla, type StartOptions } from './support/flotilla.ts'
+import { serve } from './support/http/http.ts'
+import { natsAccounts } from './support/bus/nats-accounts.ts'
+import { startNatsServer } from './support/bus/nats-server.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { isAlive, until } from './support/until.ts'
 
 /** A frontend, a worker with the model `m`, and a gateway in front of it. */
 async function aCluster(...args: string[]): Promise<Cluster> {

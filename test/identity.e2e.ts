@@ -2,10 +2,10 @@ import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ClusterView } from '../src/api/admin/cluster-schemas.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { enginesOf, runFlotilla } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { enginesOf, runFlotilla } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { isAlive, until } from './support/until.ts'
 
 /** A frontend that is stopped, and what is in its data folder then. */
 async function stopAndCopy(cluster: Cluster): Promise<string> {

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KeyCreated } from '../src/api/admin/schemas.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { readExposition, type ReadFamily } from '../src/testing/exposition.ts'
-import { startGatewayProcess } from '../src/testing/flotilla.ts'
-import { opsExpressions } from '../src/testing/ops-files.ts'
-import { readPromql } from '../src/testing/promql.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { readExposition, type ReadFamily } from './support/http/exposition.ts'
+import { startGatewayProcess } from './support/flotilla.ts'
+import { opsExpressions } from './support/ops-files.ts'
+import { readPromql } from './support/promql.ts'
+import { until } from './support/until.ts'
 
 test('a cluster under load shows all that the dashboard and the alerts ask for', { timeout: 90_000 }, async () => {
   const cluster = await Cluster.start('--auto-approve')

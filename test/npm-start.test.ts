@@ -3,8 +3,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,8 +1,8 @@
 import OpenAI, { type ClientOptions } from 'openai'
 import { expect } from 'vitest'
 import type { KeyCreated, ReplicaView } from '../src/api/admin/schemas.ts'
-import { startUp, type Flotilla } from '../src/testing/flotilla.ts'
-import { until } from '../src/testing/until.ts'
+import { startUp, type Flotilla } from './support/flotilla.ts'
+import { until } from './support/until.ts'
 
 /** The official client against a running `flotilla up`, with a key of its own as an application would have one. */
 export async function aClient(

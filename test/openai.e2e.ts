@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI, { APIConnectionTimeoutError, APIUserAbortError, AuthenticationError, NotFoundError } from 'openai'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 import {
   aClient,
   addModel,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { allMetrics } from '../src/testing/all-metrics.ts'
-import { opsExpressions, readAlerts, readDashboard } from '../src/testing/ops-files.ts'
-import { readPromql } from '../src/testing/promql.ts'
+import { allMetrics } from './support/all-metrics.ts'
+import { opsExpressions, readAlerts, readDashboard } from './support/ops-files.ts'
+import { readPromql } from './support/promql.ts'
 
 const defined = new Map<string, readonly string[]>(
   Object.values(allMetrics())

@@ -8,7 +8,7 @@ import { commands } from '../src/cli/commands.ts'
 import { options, variableOf, type OptionName } from '../src/config/options.ts'
 import { toConfig } from '../src/config/to-config.ts'
 import { fromEnvironment } from '../src/config/sources.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
+import { tempFolder } from './support/temp-folder.ts'
 
 /** What is in ops cannot be run here: that it names what there is, and that its numbers go together, can be checked. */
 const ops = fileURLToPath(new URL('../ops', import.meta.url))

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ModelExplanation, ModelSaved } from '../src/api/admin/model-schemas.ts'
 import type { ReplicaView } from '../src/api/admin/schemas.ts'
-import { Cluster, PACE } from '../src/testing/cluster.ts'
-import { enginesOf, runFlotilla, startUp } from '../src/testing/flotilla.ts'
-import { replicaEvents, storedRows } from '../src/testing/stored-rows.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster, PACE } from './support/cluster.ts'
+import { enginesOf, runFlotilla, startUp } from './support/flotilla.ts'
+import { replicaEvents, storedRows } from './support/store/stored-rows.ts'
+import { until } from './support/until.ts'
 
 const GIB = 2 ** 30
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runFlotilla, startUp } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { runFlotilla, startUp } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 test('a document is planned, applied and served, and what is exported changes nothing', async () => {
   const up = await startUp({ args: ['--node-name', 'thor'] })

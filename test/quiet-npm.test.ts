@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { until } from '../src/testing/until.ts'
+import { until } from './support/until.ts'
 import { watchNpm, wordsOf } from '../scripts/lib/quiet-npm.js'
 
 test('says after a while without a word what npm waits for, and what it said last, without secrets', async () => {

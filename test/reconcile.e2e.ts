@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RuleView } from '../src/api/admin/rule-schemas.ts'
 import type { NodeView, ReplicaView } from '../src/api/admin/schemas.ts'
-import { Cluster, PACE } from '../src/testing/cluster.ts'
-import { enginesOf, runFlotilla, startFrontend, type Flotilla, type WorkerProcess } from '../src/testing/flotilla.ts'
-import { onEmbedded, onServers, type Ground } from '../src/testing/grounds.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster, PACE } from './support/cluster.ts'
+import { enginesOf, runFlotilla, startFrontend, type Flotilla, type WorkerProcess } from './support/flotilla.ts'
+import { onEmbedded, onServers, type Ground } from './support/grounds.ts'
+import { until } from './support/until.ts'
 
 const RULES = '/api/nodes/scheduling'
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }

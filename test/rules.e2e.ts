@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runFlotilla, startFrontend, startUp, type Flotilla } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { runFlotilla, startFrontend, startUp, type Flotilla } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 const PATH = '/api/nodes/scheduling'
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { runFlotilla, startFrontend, startUp, type Flotilla } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { runFlotilla, startFrontend, startUp, type Flotilla } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const skipper = fileURLToPath(new URL('../models/skipper/skipper.gguf', import.meta.url))

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KeyCreated, TokenCreated } from '../src/api/admin/schemas.ts'
 import { dataKeyOf } from '../src/control/data-key.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { runFlotilla, startGatewayProcess } from '../src/testing/flotilla.ts'
-import { onServers } from '../src/testing/grounds.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { runFlotilla, startGatewayProcess } from './support/flotilla.ts'
+import { onServers } from './support/grounds.ts'
+import { until } from './support/until.ts'
 
 /** What each is kept in: in folders that nobody else can read. The routing table has the keys of data ports, to serve by. */
 const HOMES = [

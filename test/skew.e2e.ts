@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Cluster } from '../src/testing/cluster.ts'
-import { enginesOf, startFrontend, type Flotilla } from '../src/testing/flotilla.ts'
-import { freePort } from '../src/testing/free-port.ts'
-import { onServers } from '../src/testing/grounds.ts'
-import { nextRelease } from '../src/testing/next-release.ts'
-import { until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { enginesOf, startFrontend, type Flotilla } from './support/flotilla.ts'
+import { freePort } from './support/http/free-port.ts'
+import { onServers } from './support/grounds.ts'
+import { nextRelease } from './support/store/next-release.ts'
+import { until } from './support/until.ts'
 
 const KEEP = ['--keep-engines']
 

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ReplicaView } from '../src/api/admin/schemas.ts'
-import { enginesOf, runFlotilla, startUp, type Flotilla } from '../src/testing/flotilla.ts'
-import { startNatsServer } from '../src/testing/nats-server.ts'
-import { createTestDatabase } from '../src/testing/postgres.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { enginesOf, runFlotilla, startUp, type Flotilla } from './support/flotilla.ts'
+import { startNatsServer } from './support/bus/nats-server.ts'
+import { createTestDatabase } from './support/postgres/postgres.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { isAlive, until } from './support/until.ts'
 
 const chat = (model: string, stream = true) => ({
   method: 'POST',

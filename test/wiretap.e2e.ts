@@ -4,15 +4,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { until } from '../src/testing/until.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { until } from './support/until.ts'
 
 /** Where each machine is, and what others reach there. */
 const [FRONTEND, WORKER, GATEWAY, CLIENT] = ['10.77.0.1', '10.77.0.2', '10.77.0.3', '10.77.0.4'] as const
 const PORTS = { [FRONTEND]: [8080, 4222], [WORKER]: [9090], [GATEWAY]: [8081], [CLIENT]: [] }
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-const wireEnd = fileURLToPath(new URL('../src/testing/wire-end.ts', import.meta.url))
+const wireEnd = fileURLToPath(new URL('./support/http/wire-end.ts', import.meta.url))
 const unshare = process.getuid?.() === 0 ? ['-n'] : ['-rn']
 const canMakeMachines = spawnSync('unshare', [...unshare, 'ip', 'link', 'set', 'lo', 'up']).status === 0
 

@@ -9,11 +9,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { BackendView, LogEntry, LogLine, ReplicaView, Unloaded } from '../src/api/admin/schemas.ts'
 import { replicaPath } from '../src/api/data-port.ts'
 import { dataKeyOf } from '../src/control/data-key.ts'
-import { Cluster } from '../src/testing/cluster.ts'
-import { freePort } from '../src/testing/free-port.ts'
-import { enginesOf, runFlotilla, startCommand, startUp } from '../src/testing/flotilla.ts'
-import { tempFolder } from '../src/testing/temp-folder.ts'
-import { isAlive, until } from '../src/testing/until.ts'
+import { Cluster } from './support/cluster.ts'
+import { freePort } from './support/http/free-port.ts'
+import { enginesOf, runFlotilla, startCommand, startUp } from './support/flotilla.ts'
+import { tempFolder } from './support/temp-folder.ts'
+import { isAlive, until } from './support/until.ts'
 
 const SIM = fileURLToPath(new URL('../engines/sim/main.ts', import.meta.url))
 const FAST = { ttft_ms: 0, tokens_per_s: 0 }

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { startNatsServer } from '../../src/testing/nats-server.ts'
+import { startNatsServer } from '../../test/support/bus/nats-server.ts'
 import type { Done, Ready, Work } from './messages.ts'
 
 /**

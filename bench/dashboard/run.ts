@@ -1,5 +1,5 @@
 import { chromium, type Browser } from 'playwright-core'
-import { findBrowser } from '../../src/testing/browser.ts'
+import { findBrowser } from '../../test/support/ui/browser.ts'
 import { NODES, REPLICAS, startBigFleet } from './big-fleet.ts'
 import { startFrontend, type Frontend } from './frontend-process.ts'
 import { firstView, newVisitor, watchFrames, type FirstView, type WatchedPath } from './watched-page.ts'

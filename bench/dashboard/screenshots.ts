@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium, type Browser } from 'playwright-core'
 import type { LiveMessage } from '../../src/api/admin/live-schemas.ts'
-import { findBrowser } from '../../src/testing/browser.ts'
+import { findBrowser } from '../../test/support/ui/browser.ts'
 
 /**
  * Pictures of every page of a running cluster, to be looked at:

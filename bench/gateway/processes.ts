@@ -1,4 +1,4 @@
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../../test/support/http/free-port.ts'
 import { cpuMs, startFile } from './child.ts'
 import type { Measured, Target } from './messages.ts'
 import { startFlotilla } from './sides.ts'

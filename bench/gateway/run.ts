@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgresServer, type TestServer } from '../../src/testing/postgres-server.ts'
+import { startPostgresServer, type TestServer } from '../../test/support/postgres/postgres-server.ts'
 import { measureSharing } from '../scale/gateway.ts'
 import { startSides } from './all-sides.ts'
 import { cpuMs, endChildren, isInstalled, isPinned, leaveProxyCore, startFile } from './child.ts'

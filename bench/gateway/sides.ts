@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../../test/support/http/free-port.ts'
 import { isInstalled, launch, PROXY_CORE, startFile, type Child } from './child.ts'
 import { haproxyConfig, nginxConfig } from './configs.ts'
 import { installed } from './installed.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { llamaLibrary, skipper } from '../../src/testing/llama-engine.ts'
+import { llamaLibrary, skipper } from '../../test/support/worker/llama-engine.ts'
 import { askFor, firstTokenMs } from './ask.ts'
 import { prompts } from './prompts.ts'
 import { printTable, type Row } from './table.ts'

@@ -4,7 +4,7 @@ import { globSync, existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../../test/support/http/free-port.ts'
 
 export interface Settings {
   model: string

@@ -4,7 +4,7 @@ import type { Bus } from '../../src/bus/bus.ts'
 import type { RoutingFeed } from '../../src/control/routing-feed.ts'
 import { LoadSharing } from '../../src/gateway/load-sharing.ts'
 import { LiveTable } from '../../src/gateway/routing-table.ts'
-import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { cpuMs, heapMb } from './measure.ts'
 
 export interface TableTimes {

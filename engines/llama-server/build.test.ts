@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../src/testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { buildLlamaServer } from './build.ts'
 import type { Source } from './source.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { until } from '../../src/testing/until.ts'
+import { until } from '../../test/support/until.ts'
 import { Batcher } from './batcher.ts'
 import type { Draft, Job } from './draft.ts'
 import type { Native, NativeContext, NativeSampler } from './native/native.ts'

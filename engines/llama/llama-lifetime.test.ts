@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { llamaEngine, skipper } from '../../src/testing/llama-engine.ts'
-import { tempFolder } from '../../src/testing/temp-folder.ts'
-import { until } from '../../src/testing/until.ts'
+import { llamaEngine, skipper } from '../../test/support/worker/llama-engine.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
+import { until } from '../../test/support/until.ts'
 import { spawnLlama, startLlama } from './testing/start-llama.ts'
 
 beforeAll(() => llamaEngine(), 300_000)

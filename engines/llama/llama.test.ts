@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { beforeAll, expect, test } from 'vitest'
-import { llamaEngine } from '../../src/testing/llama-engine.ts'
-import { until } from '../../src/testing/until.ts'
+import { llamaEngine } from '../../test/support/worker/llama-engine.ts'
+import { until } from '../../test/support/until.ts'
 import { startLlama } from './testing/start-llama.ts'
 
 /** The first run on a machine fetches the library. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../src/testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { checkRoomForModel } from './room.ts'
 
 test('all parts of a split model count, and one that is missing does not', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import type { Clock } from './clock.ts'
 import { Engine } from './engine.ts'
 import { parseFault } from './faults.ts'

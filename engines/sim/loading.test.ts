@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Loading } from './loading.ts'
 
 test('a load says how far it is and is ready in the end', async () => {

@@ -1,6 +1,6 @@
 import { connectBus } from '../../src/bus/bus.ts'
 import { silentLogger } from '../../src/platform/log.ts'
-import { aHeartbeat } from '../../src/testing/builders.ts'
+import { aHeartbeat } from '../../test/support/builders.ts'
 import type { AdmittedNode } from './admit-node.ts'
 import { startAttack } from './attack.ts'
 import { startFrontend, type Frontend } from './frontend.ts'

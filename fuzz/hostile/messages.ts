@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { inboxPrefix, subjectOf, subjects, type SubjectName } from '../../src/api/bus/subjects.ts'
-import { aHeartbeat, anEngine, aReport } from '../../src/testing/builders.ts'
+import { aHeartbeat, anEngine, aReport } from '../../test/support/builders.ts'
 import { busSamples } from '../samples.ts'
 import { spoiled } from '../spoil.ts'
 import { spoiledJson } from '../spoil-json.ts'

@@ -1,4 +1,4 @@
-import { startNatsServer } from '../testing/nats-server.ts'
+import { startNatsServer } from '../../test/support/bus/nats-server.ts'
 import { describeBus, onServer, type StartBus } from './bus-suite.ts'
 import { describeHostile } from './hostile-suite.ts'
 

@@ -1,4 +1,4 @@
-import { startNatsServer } from '../testing/nats-server.ts'
+import { startNatsServer } from '../../test/support/bus/nats-server.ts'
 import { describeConformance } from './conformance.ts'
 
 describeConformance('nats-server', startNatsServer)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { permissionsFor } from '../api/bus/subjects.ts'
 import { silentLogger } from '../platform/log.ts'
-import { until } from '../testing/until.ts'
+import { until } from '../../test/support/until.ts'
 import { startBroker } from './broker/broker.ts'
 import { connectBus, type Bus } from './bus.ts'
 import { MovingBus } from './moving-bus.ts'

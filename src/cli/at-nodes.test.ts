@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { aNodeView } from '../testing/cli.ts'
+import { aNodeView } from '../../test/support/cli/cli.ts'
 import { atNodes } from './at-nodes.ts'
 
 test('many nodes are asked, a few at a time; answers keep their order and failures their place', async () => {

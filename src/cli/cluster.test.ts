@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ADMIN_KEY, aCluster, aNodeView, flotilla, refused } from '../testing/cli.ts'
-import { serve } from '../testing/http.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { ADMIN_KEY, aCluster, aNodeView, flotilla, refused } from '../../test/support/cli/cli.ts'
+import { serve } from '../../test/support/http/http.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 
 const answers = { 'GET /api/nodes': [aNodeView()] }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { adminRoutes } from '../api/admin/routes.ts'
 import type { KeyCreated } from '../api/admin/schemas.ts'
-import { aStage, sharedStage } from '../testing/admin-stage.ts'
-import { ADMIN_KEY } from '../testing/control-scene.ts'
+import { aStage, sharedStage } from '../../test/support/control/admin-stage.ts'
+import { ADMIN_KEY } from '../../test/support/control/control-scene.ts'
 
 const shared = sharedStage()
 

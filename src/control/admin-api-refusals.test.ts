@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sharedStage } from '../testing/admin-stage.ts'
+import { sharedStage } from '../../test/support/control/admin-stage.ts'
 
 const node = '/api/nodes/THOR'
 const install = { engine: 'vllm', command: ['true'] }

@@ -8,10 +8,16 @@ import { adminRoutes, type AdminRouteName } from '../api/admin/routes.ts'
 import { SPOKEN } from '../platform/protocol.ts'
 import { sign } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
-import { aStage, sharedStage, type Stage } from '../testing/admin-stage.ts'
-import { ADMIN_KEY, anApplicant, aRegistration, JOIN_TOKEN, signatureOf } from '../testing/control-scene.ts'
-import type { Applicant } from '../testing/control-scene.ts'
-import { KNOWN_REQUEST } from '../testing/scripted-worker.ts'
+import { aStage, sharedStage, type Stage } from '../../test/support/control/admin-stage.ts'
+import {
+  ADMIN_KEY,
+  anApplicant,
+  aRegistration,
+  JOIN_TOKEN,
+  signatureOf,
+} from '../../test/support/control/control-scene.ts'
+import type { Applicant } from '../../test/support/control/control-scene.ts'
+import { KNOWN_REQUEST } from '../../test/support/control/scripted-worker.ts'
 
 /** The path of a route with its parts filled in: an existing node, label, token, key, request, replica, model. */
 function pathOf({ path }: Route, { thor, tokenId, keyId, replicaId }: Stage): string {

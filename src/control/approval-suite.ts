@@ -5,7 +5,12 @@ import type { NodeRegistration, Registered } from '../api/admin/schemas.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { loadWorld } from '../store/world.ts'
-import { anApplicant, type Answer, type Applicant, type ControlScene } from '../testing/control-scene.ts'
+import {
+  anApplicant,
+  type Answer,
+  type Applicant,
+  type ControlScene,
+} from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 import { RoutingFeed } from './routing-feed.ts'
 

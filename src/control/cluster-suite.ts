@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterView } from '../api/admin/cluster-schemas.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { aReport } from '../testing/builders.ts'
-import { anApplicant, type Applicant } from '../testing/control-scene.ts'
+import { aReport } from '../../test/support/builders.ts'
+import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** The whole cluster in one answer; run on each kind of store. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { listDemands } from '../store/demands.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { aStage } from '../testing/admin-stage.ts'
-import { aReport } from '../testing/builders.ts'
+import { aStage } from '../../test/support/control/admin-stage.ts'
+import { aReport } from '../../test/support/builders.ts'
 import { ColdLoads } from './cold-loads.ts'
 
 const WANTED = { model_name: 'cold', wanted_ms: 30_000 }

@@ -1,6 +1,6 @@
 import { openDatabase } from '../store/database.ts'
-import { emptiedStore } from '../testing/emptied-store.ts'
-import { createTestDatabase } from '../testing/postgres.ts'
+import { emptiedStore } from '../../test/support/store/emptied-store.ts'
+import { createTestDatabase } from '../../test/support/postgres/postgres.ts'
 import { describeEverything } from './every-suite.ts'
 
 describeEverything(

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../store/database.ts'
-import { emptiedStore } from '../testing/emptied-store.ts'
+import { emptiedStore } from '../../test/support/store/emptied-store.ts'
 import { describeEverything } from './every-suite.ts'
 
 describeEverything(

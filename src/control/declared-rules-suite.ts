@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ruleInput, type RuleView } from '../api/admin/rule-schemas.ts'
 import { listEvents } from '../store/events.ts'
 import { findRule, listRules, setBreaker } from '../store/rules.ts'
-import type { ControlScene } from '../testing/control-scene.ts'
+import type { ControlScene } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 import { applyDeclaredRules } from './declared-rules.ts'
 

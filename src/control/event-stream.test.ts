@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventView } from '../api/admin/schemas.ts'
-import { FakeResponse } from '../testing/fake-response.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { FakeResponse } from '../../test/support/http/fake-response.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { EventStream } from './event-stream.ts'
 
 function aStream(lastId = 0) {

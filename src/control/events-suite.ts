@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { EventView } from '../api/admin/schemas.ts'
 import { appendEvent, listEvents, pruneEvents } from '../store/events.ts'
-import { ADMIN_KEY, anApplicant, type ControlScene } from '../testing/control-scene.ts'
-import { until } from '../testing/until.ts'
+import { ADMIN_KEY, anApplicant, type ControlScene } from '../../test/support/control/control-scene.ts'
+import { until } from '../../test/support/until.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** What a reader of the stream has been sent so far. */

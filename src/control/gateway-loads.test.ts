@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { GatewayLoads } from './gateway-loads.ts'
 
 const ready = { id: 'r1', state: 'ready', inFlight: 7 } as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { aHeartbeat } from '../testing/builders.ts'
-import { until } from '../testing/until.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { aHeartbeat } from '../../test/support/builders.ts'
+import { until } from '../../test/support/until.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { HeartbeatQueue } from './heartbeat-queue.ts'
 import type { HeartbeatFrom } from './heartbeats.ts'
 

@@ -5,8 +5,8 @@ import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listLearned } from '../store/learned-memory.ts'
 import { listReplicas, type StoredReplica } from '../store/replicas.ts'
-import { aDevice, anEngine, aReport } from '../testing/builders.ts'
-import { anApplicant, type Applicant } from '../testing/control-scene.ts'
+import { aDevice, anEngine, aReport } from '../../test/support/builders.ts'
+import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** What workers say, taken into a real store; run on each kind of store. */

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { recordRemoval } from '../store/removed-nodes.ts'
-import { anApplicant, CLUSTER_ID, JOIN_TOKEN, signatureOf, type Applicant } from '../testing/control-scene.ts'
+import {
+  anApplicant,
+  CLUSTER_ID,
+  JOIN_TOKEN,
+  signatureOf,
+  type Applicant,
+} from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 interface Refusal {

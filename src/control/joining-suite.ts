@@ -6,7 +6,7 @@ import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { anApplicant, JOIN_TOKEN, type Answer } from '../testing/control-scene.ts'
+import { anApplicant, JOIN_TOKEN, type Answer } from '../../test/support/control/control-scene.ts'
 import { ensureDefaultToken } from './api/tokens.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 

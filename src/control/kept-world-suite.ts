@@ -4,8 +4,8 @@ import { appendEvent } from '../store/events.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { saveFacts } from '../store/model-facts.ts'
 import { loadWorld, type StoredWorld } from '../store/world.ts'
-import { aReport } from '../testing/builders.ts'
-import { anApplicant, type Applicant } from '../testing/control-scene.ts'
+import { aReport } from '../../test/support/builders.ts'
+import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** A turn that goes on from the last one sees what one that reads everything sees; run on each kind of store. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { anApplicant } from '../testing/control-scene.ts'
-import { stateAfter, watchCluster } from '../testing/live-watcher.ts'
-import { until } from '../testing/until.ts'
+import { anApplicant } from '../../test/support/control/control-scene.ts'
+import { stateAfter, watchCluster } from '../../test/support/control/live-watcher.ts'
+import { until } from '../../test/support/until.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** What somebody sees who watches the cluster; run on each kind of store. */

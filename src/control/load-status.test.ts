@@ -3,7 +3,7 @@ import { loadStatus, type LoadStatus } from '../api/load-status.ts'
 import type { Claim, Node, Replica } from '../core/types.ts'
 import type { StoredReplica } from '../store/replicas.ts'
 import type { StoredWorld } from '../store/world.ts'
-import { aClaim, aModel, aNode, aNodeEngine, aRule, aStoredReplica, aWorld } from '../testing/builders.ts'
+import { aClaim, aModel, aNode, aNodeEngine, aRule, aStoredReplica, aWorld } from '../../test/support/builders.ts'
 import { loadStatusOf } from './load-status.ts'
 
 const GIB = 2 ** 30

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aReplica } from '../testing/builders.ts'
+import { aReplica } from '../../test/support/builders.ts'
 import { LoadTracker } from './load-tracker.ts'
 
 const two = [aReplica({ id: 'a' }), aReplica({ id: 'b', replicaIndex: 1 })]

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import type { RoutingDeltaMessage } from '../api/bus/messages.ts'
 import { fetchTable } from '../gateway/fetch-table.ts'
 import type { Database } from '../store/database.ts'
-import { aLoggedScene } from '../testing/logged-scene.ts'
-import { roleBuses } from '../testing/role-buses.ts'
-import { runControl } from '../testing/running-control.ts'
-import { until } from '../testing/until.ts'
+import { aLoggedScene } from '../../test/support/control/logged-scene.ts'
+import { roleBuses } from '../../test/support/bus/role-buses.ts'
+import { runControl } from '../../test/support/control/running-control.ts'
+import { until } from '../../test/support/until.ts'
 
 const NAME = `substr('m' || i || '-' || hex(zeroblob(100)), 1, 200)`
 const COUNT = (last: number): string =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aNode, aReplica } from '../testing/builders.ts'
+import { aNode, aReplica } from '../../test/support/builders.ts'
 import type { Replica, ReplicaState } from '../core/types.ts'
 import { nextStarts } from './next-starts.ts'
 

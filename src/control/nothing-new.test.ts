@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
-import { aDevice, aHeartbeat, anEngine, aReport } from '../testing/builders.ts'
+import { aDevice, aHeartbeat, anEngine, aReport } from '../../test/support/builders.ts'
 import { tellsNothingNew } from './nothing-new.ts'
 
 const MIB = 2 ** 20

@@ -4,8 +4,8 @@ import { listEvents } from '../store/events.ts'
 import { listModels } from '../store/models.ts'
 import { listReplicas } from '../store/replicas.ts'
 import { listRules, saveRule } from '../store/rules.ts'
-import { aReport, aRule } from '../testing/builders.ts'
-import { anApplicant, type Applicant } from '../testing/control-scene.ts'
+import { aReport, aRule } from '../../test/support/builders.ts'
+import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 interface Refusal {

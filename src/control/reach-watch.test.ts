@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../platform/log.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Conditions } from './conditions.ts'
 import { ReachWatch } from './reach-watch.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { silentLogger } from '../platform/log.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { readDeclaredRules } from './read-declared-rules.ts'
 
 const INLINE = 'FLOTILLA_MODEL_SCHEDULING'

@@ -4,7 +4,7 @@ import type { Node, Replica, Rule } from '../core/types.ts'
 import { LiveTable } from '../gateway/routing-table.ts'
 import type { StoredNode } from '../store/nodes.ts'
 import type { StoredWorld } from '../store/world.ts'
-import { aModel, aNode, aRule, aStoredReplica } from '../testing/builders.ts'
+import { aModel, aNode, aRule, aStoredReplica } from '../../test/support/builders.ts'
 import { RoutingFeed } from './routing-feed.ts'
 
 const GIB = 2 ** 30

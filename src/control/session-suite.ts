@@ -5,8 +5,8 @@ import { request as httpRequest } from '../platform/node-http.ts'
 import { hashSecret } from '../platform/secrets.ts'
 import { listRoutedKeys } from '../store/api-keys.ts'
 import { listEvents } from '../store/events.ts'
-import { ADMIN_KEY } from '../testing/control-scene.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { ADMIN_KEY } from '../../test/support/control/control-scene.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 type Headers = Record<string, string>

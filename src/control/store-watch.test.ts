@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/log.ts'
 import { LeaseLostError } from '../store/leases.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Conditions } from './conditions.ts'
 import { StoreWatch } from './store-watch.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { HISTORY_STEPS, liveTraffic } from '../api/admin/live-schemas.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Traffic } from './traffic.ts'
 
 const counts = (requests: number, errors = 0) => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Refusal } from '../core/placement/types.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import type { ControlEvents } from './events.ts'
 import { UnmetRules } from './unmet-rules.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DocumentView, PlanView } from '../api/admin/plan-schemas.ts'
 import { listReplicas } from '../store/replicas.ts'
-import { anApplicant, type Applicant } from '../testing/control-scene.ts'
+import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 /** What would follow from what nobody does; run on each kind of store. */

@@ -4,7 +4,7 @@ import { SPOKEN } from '../platform/protocol.ts'
 import { AnyFrontend, StrangersError } from '../platform/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { askFrontends, stayAdmitted } from './admission.ts'
 
 const away = new AppError('unavailable', 'No frontend answers.')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aGateway, answer, aRoutedModel, counted, errorOf } from '../testing/gateway-stage.ts'
+import { aGateway, answer, aRoutedModel, counted, errorOf } from '../../test/support/gateway/gateway-stage.ts'
 
 const stage = async () => {
   const { url, ...rest } = await aGateway([answer('served')])

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { BodyBudget } from '../platform/body-budget.ts'
 import { hashSecret } from '../platform/secrets.ts'
-import { aGateway, answer, refuseWith } from '../testing/gateway-stage.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { until } from '../testing/until.ts'
+import { aGateway, answer, refuseWith } from '../../test/support/gateway/gateway-stage.ts'
+import { rawClient } from '../../test/support/http/raw-client.ts'
+import { until } from '../../test/support/until.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { silentLogger } from '../platform/log.ts'
-import { aColdPlace, outcomes, waiterOf } from '../testing/cold-place.ts'
-import { aRouteMessage } from '../testing/gateway-stage.ts'
-import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
+import { aColdPlace, outcomes, waiterOf } from '../../test/support/gateway/cold-place.ts'
+import { aRouteMessage } from '../../test/support/gateway/gateway-stage.ts'
+import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'
 import { ColdLoads } from './cold-loads.ts'
 
 describe('a load that failed', () => {

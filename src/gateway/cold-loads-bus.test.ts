@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../platform/clock.ts'
 import { silentLogger } from '../platform/log.ts'
-import { anyone, answer, aRouteMessage, aRoutedModel, aSnapshot } from '../testing/gateway-stage.ts'
-import { serve } from '../testing/http.ts'
-import { roleBuses } from '../testing/role-buses.ts'
-import { aLoadStatus } from '../testing/scripted-control.ts'
-import { until } from '../testing/until.ts'
+import { anyone, answer, aRouteMessage, aRoutedModel, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
+import { serve } from '../../test/support/http/http.ts'
+import { roleBuses } from '../../test/support/bus/role-buses.ts'
+import { aLoadStatus } from '../../test/support/control/scripted-control.ts'
+import { until } from '../../test/support/until.ts'
 import { startGateway } from './start-gateway.ts'
 
 /** Control and two gateways on a broker that lets each do only what its role may. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { aColdPlace, outcomes } from '../testing/cold-place.ts'
-import { aRouteMessage, aRoutedModel, aSnapshot } from '../testing/gateway-stage.ts'
-import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
+import { aColdPlace, outcomes } from '../../test/support/gateway/cold-place.ts'
+import { aRouteMessage, aRoutedModel, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
+import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'
 import { routeKey } from './routing-table.ts'
 
 describe('waiting for a model', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { loading as loadingSchema } from '../api/load-status.ts'
 import type { Handler } from '../platform/http.ts'
-import { aColdGateway } from '../testing/cold-stage.ts'
-import { answer, aRoutedModel, counted, errorOf, hangUp, refuseWith } from '../testing/gateway-stage.ts'
-import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
-import { until } from '../testing/until.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
+import { answer, aRoutedModel, counted, errorOf, hangUp, refuseWith } from '../../test/support/gateway/gateway-stage.ts'
+import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'
+import { until } from '../../test/support/until.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 describe('a request for a model that is not loaded', () => {

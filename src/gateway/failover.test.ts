@@ -13,8 +13,8 @@ import {
   errorOf,
   hangUp,
   refuseWith,
-} from '../testing/gateway-stage.ts'
-import { until } from '../testing/until.ts'
+} from '../../test/support/gateway/gateway-stage.ts'
+import { until } from '../../test/support/until.ts'
 
 /** Nobody listens there. */
 const NOBODY = '127.0.0.1:1'

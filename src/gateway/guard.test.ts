@@ -6,7 +6,7 @@ import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import { sendJson, type Handler } from '../platform/http.ts'
 import { hashSecret, newSecret } from '../platform/secrets.ts'
 import { WrongKeys } from '../platform/wrong-keys.ts'
-import { serve } from '../testing/http.ts'
+import { serve } from '../../test/support/http/http.ts'
 import { allowInference, allowMetrics, callerOf, type GuardDeps } from './guard.ts'
 
 const NOW_MS = 1_000_000

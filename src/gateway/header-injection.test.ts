@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { aGateway, aRoutedModel, aRouteMessage, aSnapshot } from '../testing/gateway-stage.ts'
-import { rawClient } from '../testing/raw-client.ts'
+import { aGateway, aRoutedModel, aRouteMessage, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
+import { rawClient } from '../../test/support/http/raw-client.ts'
 import { ClientTls } from '../platform/tls/client-tls.ts'
 import { LiveTable } from './routing-table.ts'
 import { replicaAt } from './replica-at.ts'

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Handler } from '../platform/http.ts'
-import { aGateway, aRouteMessage } from '../testing/gateway-stage.ts'
-import { until } from '../testing/until.ts'
+import { aGateway, aRouteMessage } from '../../test/support/gateway/gateway-stage.ts'
+import { until } from '../../test/support/until.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 const deeds = [

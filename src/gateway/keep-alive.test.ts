@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Handler } from '../platform/http.ts'
-import { aColdGateway } from '../testing/cold-stage.ts'
-import { answer, breakOff, counted, refuseWith, type StageOptions } from '../testing/gateway-stage.ts'
-import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
-import { until } from '../testing/until.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
+import { answer, breakOff, counted, refuseWith, type StageOptions } from '../../test/support/gateway/gateway-stage.ts'
+import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'
+import { until } from '../../test/support/until.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 
 const events: Handler = (_, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'x-engine': '1' })

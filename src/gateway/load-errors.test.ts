@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aLoading, aLoadStatus } from '../testing/scripted-control.ts'
+import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'
 import { controlAway, loadFailed, noCapacity, stillLoading } from './load-errors.ts'
 
 describe('a model that is still on its way', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { LoadSharing } from './load-sharing.ts'
 
 /** What is said, to be heard by whoever is told to hear it. */

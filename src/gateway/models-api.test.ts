@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aGateway, answer, aRoutedModel } from '../testing/gateway-stage.ts'
+import { aGateway, answer, aRoutedModel } from '../../test/support/gateway/gateway-stage.ts'
 
 const models = [aRoutedModel(), aRoutedModel({ name: 'org/cold', state: 'starting', engine: 'vllm' })]
 const cold = {

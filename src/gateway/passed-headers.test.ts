@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../platform/clock.ts'
 import type { Handler } from '../platform/http.ts'
 import { Tracer } from '../platform/tracing/tracer.ts'
-import { anExporter } from '../testing/collector.ts'
-import { aDataPort } from '../testing/data-port.ts'
-import { aGateway, refuseWith } from '../testing/gateway-stage.ts'
-import { KeptClient } from '../testing/kept-client.ts'
-import { answerWhole, askBytes, aShortStage } from '../testing/short-stage.ts'
+import { anExporter } from '../../test/support/http/collector.ts'
+import { aDataPort } from '../../test/support/worker/data-port.ts'
+import { aGateway, refuseWith } from '../../test/support/gateway/gateway-stage.ts'
+import { KeptClient } from '../../test/support/http/kept-client.ts'
+import { answerWhole, askBytes, aShortStage } from '../../test/support/http/short-stage.ts'
 
 /** What browsers, clients and proxies send, and what none of it may tell an engine. */
 const PRIVATE: Record<string, string> = {

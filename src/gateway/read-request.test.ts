@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sendJson } from '../platform/http.ts'
-import { serve } from '../testing/http.ts'
-import { rawClient } from '../testing/raw-client.ts'
+import { serve } from '../../test/support/http/http.ts'
+import { rawClient } from '../../test/support/http/raw-client.ts'
 import { readRequest } from './read-request.ts'
 
 interface Read {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import { silentLogger, type Logger } from '../platform/log.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
-import { until } from '../testing/until.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
+import { until } from '../../test/support/until.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { openSavedTable } from './saved-table.ts'
 
 function aTable(version: number, feed = 'f'): RoutingSnapshotMessage {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../platform/log.ts'
-import { aRouteMessage, aSnapshot } from '../testing/gateway-stage.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { aRouteMessage, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { LiveTable } from './routing-table.ts'
 import { Silence, type Awaited } from './silence.ts'
 

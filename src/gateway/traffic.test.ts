@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { gatewayTraffic, type GatewayTrafficMessage } from '../api/bus/messages.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import type { Decision } from './decisions.ts'
 import { GatewayTraffic } from './traffic.ts'
 

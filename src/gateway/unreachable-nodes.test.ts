@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import type { LiveRoute } from './routing-table.ts'
 import { UnreachableNodes } from './unreachable-nodes.ts'
 

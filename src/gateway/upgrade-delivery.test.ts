@@ -2,12 +2,19 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
 import type { UpgradeHandler } from '../platform/http.ts'
 import { forward } from '../platform/proxy.ts'
-import { aColdGateway } from '../testing/cold-stage.ts'
-import { aGateway, answer, aRouteMessage, counted, hangUp, type StageOptions } from '../testing/gateway-stage.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { until } from '../testing/until.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
-import { handshake } from '../testing/web-socket-engine.ts'
+import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
+import {
+  aGateway,
+  answer,
+  aRouteMessage,
+  counted,
+  hangUp,
+  type StageOptions,
+} from '../../test/support/gateway/gateway-stage.ts'
+import { rawClient } from '../../test/support/http/raw-client.ts'
+import { until } from '../../test/support/until.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
+import { handshake } from '../../test/support/http/web-socket-engine.ts'
 
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1'

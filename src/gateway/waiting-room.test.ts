@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
 
 const stays = new AbortController().signal

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cacheSize, layerBytes } from '../core/memory/kv-cache.ts'
 import { memorySettings } from '../core/memory/settings.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { localModel } from './local-model.ts'
 import { readHeader } from './read-header.ts'
 

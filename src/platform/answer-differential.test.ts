@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareAnswers } from '../testing/compare-parsers.ts'
-import { plainAnswers, saidBytes, splitAnswers } from '../testing/odd-answers.ts'
-import { answerContexts, readAnswerByUs, type AnswerContext } from '../testing/read-answer.ts'
+import { compareAnswers } from '../../test/support/http/compare-parsers.ts'
+import { plainAnswers, saidBytes, splitAnswers } from '../../test/support/http/odd-answers.ts'
+import { answerContexts, readAnswerByUs, type AnswerContext } from '../../test/support/http/read-answer.ts'
 
 /** Returns how it ended. */
 async function compare(text: string, context: AnswerContext): Promise<string> {

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { until } from '../testing/until.ts'
+import { until } from '../../test/support/until.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { CallEvents, UpstreamConnection } from './upstream-connection.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { openDataFolder } from './data-folder.ts'
 
 /** A process that opens the folder, says so, and holds it until it is killed. */

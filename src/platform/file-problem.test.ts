@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { fileProblem } from './file-problem.ts'
 import { yamlProblem } from './yaml-problem.ts'
 

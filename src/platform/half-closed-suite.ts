@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { rawClient } from '../testing/raw-client.ts'
-import { until } from '../testing/until.ts'
+import { rawClient } from '../../test/support/http/raw-client.ts'
+import { until } from '../../test/support/until.ts'
 import type { ExchangeHandler, HttpResponse } from './exchange.ts'
 
 const GET = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'

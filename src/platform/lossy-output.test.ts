@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../testing/until.ts'
+import { until } from '../../test/support/until.ts'
 
 const MODULE = JSON.stringify(new URL('./log.ts', import.meta.url).href)
 const OUTPUTS = JSON.stringify(new URL('./outputs.ts', import.meta.url).href)

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { hashSecret, newSecret, readOrCreateSecret, sameHash, sameSecret } from './secrets.ts'
 
 test('a secret is made once, readable by its owner only, and leaves no other file', () => {

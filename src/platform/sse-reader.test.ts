@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { serve } from '../testing/http.ts'
+import { serve } from '../../test/support/http/http.ts'
 import { sendJson } from './http.ts'
 import { openEvents, readEvents, type SentEvent } from './sse-reader.ts'
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { rawEngine } from '../testing/data-port.ts'
+import { rawEngine } from '../../test/support/worker/data-port.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
 const MINUTE = 60_000

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync, writeFileSync, writeSync, openSync, closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { openDataFolder } from './data-folder.ts'
 import { writeShort } from './write-whole.ts'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Rule } from '../core/types.ts'
-import { aRule } from '../testing/builders.ts'
+import { aRule } from '../../test/support/builders.ts'
 import { setUpWorkbench, type ContractStore } from './contract.ts'
 import type { Database } from './database.ts'
 import { deleteRule, findRule, listRules, saveRule, setBreaker, setRuleSource, toRule, type Breaker } from './rules.ts'

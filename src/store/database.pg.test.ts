@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { createTestDatabase } from '../testing/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres/postgres.ts'
 import { describeApiKeys } from './contract-api-keys.ts'
 import { describeConcurrency } from './contract-concurrency.ts'
 import { describeStoreIdentity } from './contract-identity.ts'

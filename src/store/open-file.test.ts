@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { fileProblem, openFileAt } from './open-file.ts'
 
 test('a database file that was deleted or replaced under a process is a problem that says how to save it', () => {

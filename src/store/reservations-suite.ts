@@ -2,8 +2,8 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aDevice, aMachine, aModel, anEngine } from '../testing/builders.ts'
-import type { Order, Race, RaceEnd } from '../testing/reservation-process.ts'
+import { aDevice, aMachine, aModel, anEngine } from '../../test/support/builders.ts'
+import type { Order, Race, RaceEnd } from '../../test/support/store/reservation-process.ts'
 import type { CreateStore, EmptyStore } from './contract.ts'
 import { openDatabase, type Database } from './database.ts'
 import { saveModel } from './models.ts'
@@ -98,7 +98,7 @@ function nodeId(race: number, i: number): string {
 }
 
 async function startRacer({ target }: EmptyStore): Promise<ChildProcess> {
-  const script = join(import.meta.dirname, '../testing/reservation-process.ts')
+  const script = join(import.meta.dirname, '../../test/support/store/reservation-process.ts')
   const child = fork(script, ['url' in target ? target.url : target.file], { execArgv: [] })
   onTestFinished(() => void child.kill('SIGKILL'))
   await answerOf(child)

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { createTestDatabase } from '../testing/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres/postgres.ts'
 import { describeReservations } from './reservations-suite.ts'
 
 describe('on PostgreSQL', () => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, RUN_PATH } from '../api/data-port.ts'
 import { RUN_HEADER } from '../api/node-run.ts'
 import { readBody } from '../platform/http.ts'
-import { serve } from '../testing/http.ts'
-import { until } from '../testing/until.ts'
+import { serve } from '../../test/support/http/http.ts'
+import { until } from '../../test/support/until.ts'
 import { healthHandler } from './data-port.ts'
-import { aDataPort, askRaw, gatewayHeaders } from '../testing/data-port.ts'
+import { aDataPort, askRaw, gatewayHeaders } from '../../test/support/worker/data-port.ts'
 
 const path = `${replicaPath('r', 7)}/v1/x`
 

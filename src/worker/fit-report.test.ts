@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MOST_HEARTBEAT_BYTES } from '../api/bounds.ts'
 import { heartbeat, type HeartbeatMessage } from '../api/bus/messages.ts'
 import { pullReport } from '../api/reports.ts'
-import { aHeartbeat, anEngine, aReport } from '../testing/builders.ts'
+import { aHeartbeat, anEngine, aReport } from '../../test/support/builders.ts'
 import { fitHeartbeat, fitPull } from './fit-report.ts'
 
 const MIB = 2 ** 20

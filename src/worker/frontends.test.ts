@@ -9,7 +9,7 @@ import type { JsonAnswer, JsonRequest } from '../platform/http-client.ts'
 import { AnyFrontend } from '../platform/any-frontend.ts'
 import { KeptCluster } from '../platform/kept-cluster.ts'
 import { askInCommon, refuseProtocol, SPOKEN } from '../platform/protocol.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { Frontends, type Facts } from './frontends.ts'
 
 const seed = newSeed()

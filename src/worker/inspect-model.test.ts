@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { modelInspected } from '../api/bus/messages.ts'
 import { publishedModels } from '../model-header/testing/published-models.ts'
 import { writeGguf } from '../model-header/testing/write-gguf.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 import { inspectLocalModel } from './inspect-model.ts'
 
 const content = { metadata: publishedModels[0]!.metadata, tensors: [{ name: 'blk.0.attn_q.weight', bytes: 6400 }] }

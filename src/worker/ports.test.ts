@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../platform/clock.ts'
 import { silentLogger } from '../platform/log.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Ports, type PortsOptions } from './ports.ts'
 
 /** Ports 100 to 102 of a made-up machine, on which other programs have the ports in `used`. */

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ReplicaStartMessage, StopTarget } from '../api/bus/messages.ts'
 import { AppError } from '../platform/errors.ts'
-import { until } from '../testing/until.ts'
-import { aStart, aWorker, type WorkerScene } from '../testing/worker-scene.ts'
+import { until } from '../../test/support/until.ts'
+import { aStart, aWorker, type WorkerScene } from '../../test/support/worker/worker-scene.ts'
 import { replicasMeant } from './stop-target.ts'
 
 const models = ['a', 'b#1', 'c/d']

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../platform/clock.ts'
-import { VirtualClock } from '../testing/virtual-clock.ts'
+import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { silenceLimitMs, waitUntilReady, type Awaited } from './readiness.ts'
 
 const GIB = 1024 ** 3

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ReportedReplicaMessage } from '../api/bus/messages.ts'
 import { reportedReplica } from '../api/bus/messages.ts'
-import { tempFolder } from '../testing/temp-folder.ts'
-import { until } from '../testing/until.ts'
-import { aWorkerProcess } from '../testing/worker-process.ts'
-import { aStart, aWorker, type WorkerScene } from '../testing/worker-scene.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
+import { until } from '../../test/support/until.ts'
+import { aWorkerProcess } from '../../test/support/worker/worker-process.ts'
+import { aStart, aWorker, type WorkerScene } from '../../test/support/worker/worker-scene.ts'
 
 function reportOf(worker: WorkerScene, id: string): ReportedReplicaMessage {
   return reportedReplica.parse(worker.supervisor.report().find((replica) => replica.id === id))

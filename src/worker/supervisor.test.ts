@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { StopTarget } from '../api/bus/messages.ts'
 import { replicaPath } from '../api/data-port.ts'
-import { serve } from '../testing/http.ts'
-import { until } from '../testing/until.ts'
-import { aStart, aWorker, type WorkerScene } from '../testing/worker-scene.ts'
+import { serve } from '../../test/support/http/http.ts'
+import { until } from '../../test/support/until.ts'
+import { aStart, aWorker, type WorkerScene } from '../../test/support/worker/worker-scene.ts'
 import { dataPortHandler } from './data-port.ts'
 
 const LATE = Number.MAX_SAFE_INTEGER

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../support/http/free-port.ts'
 import { projectFolder } from '../../src/platform/version.ts'
 import { Machine } from './machine.ts'
 

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { enginesOf } from '../../src/testing/engines-of.ts'
-import { until } from '../../src/testing/until.ts'
+import { enginesOf } from '../support/worker/engines-of.ts'
+import { until } from '../support/until.ts'
 
 export interface MachineOptions {
   name: string

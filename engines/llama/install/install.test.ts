@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../../src/testing/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { builtInProfiles } from '../../../src/worker/engines/built-in.ts'
 import { chooseBuilds } from './choose-builds.ts'
 import { installLibrary, LIBRARY_FILE } from './install-library.ts'

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { llamaLibrary, skipper } from '../../../src/testing/llama-engine.ts'
-import { until } from '../../../src/testing/until.ts'
+import { llamaLibrary, skipper } from '../../../test/support/worker/llama-engine.ts'
+import { until } from '../../../test/support/until.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { skipper } from '../../../src/testing/llama-engine.ts'
+import { skipper } from '../../../test/support/worker/llama-engine.ts'
 
 const KEY = 'tokenizer.chat_template'
 /** Behind the key: the kind of its value in 4 bytes, and its length in 8. */

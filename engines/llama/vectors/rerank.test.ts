@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { llamaEngine } from '../../../src/testing/llama-engine.ts'
-import { tempFolder } from '../../../src/testing/temp-folder.ts'
+import { llamaEngine } from '../../../test/support/worker/llama-engine.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { startLlama } from '../testing/start-llama.ts'
 import { writeTinyBert, type TinyBert } from '../testing/tiny-bert.ts'
 

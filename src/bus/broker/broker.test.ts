@@ -1,6 +1,6 @@
 import { connect as connectSocket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { aCertificate, aUser, type TestUser } from '../conformance/credentials.ts'
 import { CLOSED, connectLine, type RawClient } from '../conformance/raw-client.ts'
 import { openNats, openRaw, within } from '../conformance/scene.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { aPlan } from '../../testing/bench-plan.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { aPlan } from '../../../test/support/cli/bench-plan.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import type { Ask } from './asker.ts'
 import { drive } from './drive.ts'
 import type { Plan } from './mix.ts'

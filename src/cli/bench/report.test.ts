@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aPart, aPlan } from '../../testing/bench-plan.ts'
+import { aPart, aPlan } from '../../../test/support/cli/bench-plan.ts'
 import { painter } from '../style.ts'
 import { widthOf } from '../text-width.ts'
 import type { Balance } from './balance.ts'

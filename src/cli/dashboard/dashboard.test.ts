@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ADMIN_KEY, aCluster, flotilla, refused } from '../../testing/cli.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { ADMIN_KEY, aCluster, flotilla, refused } from '../../../test/support/cli/cli.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const made = () => ({ code: 'flo_once', expires_at: Date.now() + 600_500 })
 

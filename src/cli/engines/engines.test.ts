@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { aNodeView, aReplicaView, refused, type Person } from '../../testing/cli.ts'
-import { G1, G2, list, operation, post, progress, run, SHA, vllm } from '../../testing/cli-engines.ts'
-import { aModelView, anEngineView } from '../../testing/cli-views.ts'
+import { aNodeView, aReplicaView, refused, type Person } from '../../../test/support/cli/cli.ts'
+import { G1, G2, list, operation, post, progress, run, SHA, vllm } from '../../../test/support/cli/cli-engines.ts'
+import { aModelView, anEngineView } from '../../../test/support/cli/cli-views.ts'
 
 describe('flotilla engines', () => {
   test('lists engine × node, with nodes where it is the same on one line, and wraps reasons beside the names', async () => {

@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, aNodeView, refused } from '../../testing/cli.ts'
-import { G1, G2, known, list, nodes, operation, post, progress, run, SHA, vllm } from '../../testing/cli-engines.ts'
-import { startCommand } from '../../testing/cli-running.ts'
+import { aCluster, aNodeView, refused } from '../../../test/support/cli/cli.ts'
+import {
+  G1,
+  G2,
+  known,
+  list,
+  nodes,
+  operation,
+  post,
+  progress,
+  run,
+  SHA,
+  vllm,
+} from '../../../test/support/cli/cli-engines.ts'
+import { startCommand } from '../../../test/support/cli/cli-running.ts'
 
 /** One answer after the other; the last one for ever. */
 function inTurn(...answers: unknown[]): () => unknown {

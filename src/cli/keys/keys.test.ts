@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KeyView } from '../../api/admin/schemas.ts'
-import { aCluster, flotilla, refused, type Answers } from '../../testing/cli.ts'
+import { aCluster, flotilla, refused, type Answers } from '../../../test/support/cli/cli.ts'
 
 function aKeyView(fields: Partial<KeyView> = {}): KeyView {
   return {

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aNodeView, aReplicaView, refused } from '../../testing/cli.ts'
-import { LogCluster } from '../../testing/cli-logs.ts'
-import { startCommand, type RunningCommand } from '../../testing/cli-running.ts'
-import { aModelView } from '../../testing/cli-views.ts'
-import { until } from '../../testing/until.ts'
+import { aNodeView, aReplicaView, refused } from '../../../test/support/cli/cli.ts'
+import { LogCluster } from '../../../test/support/cli/cli-logs.ts'
+import { startCommand, type RunningCommand } from '../../../test/support/cli/cli-running.ts'
+import { aModelView } from '../../../test/support/cli/cli-views.ts'
+import { until } from '../../../test/support/until.ts'
 
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']
 

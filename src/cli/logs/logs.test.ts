@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { aNodeView, aReplicaView, flotilla, refused, type Person } from '../../testing/cli.ts'
-import type { Said } from '../../testing/cli-command.ts'
-import { LogCluster } from '../../testing/cli-logs.ts'
-import { aModelView } from '../../testing/cli-views.ts'
+import { aNodeView, aReplicaView, flotilla, refused, type Person } from '../../../test/support/cli/cli.ts'
+import type { Said } from '../../../test/support/cli/cli-command.ts'
+import { LogCluster } from '../../../test/support/cli/cli-logs.ts'
+import { aModelView } from '../../../test/support/cli/cli-views.ts'
 import { timeText } from './line-writer.ts'
 
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Inspected } from '../../api/admin/model-schemas.ts'
 import { toHeaderMessage } from '../../api/header-message.ts'
-import { aHeader } from '../../testing/builders.ts'
-import { aCluster, flotilla, refused } from '../../testing/cli.ts'
-import { aSavedModel } from '../../testing/cli-views.ts'
+import { aHeader } from '../../../test/support/builders.ts'
+import { aCluster, flotilla, refused } from '../../../test/support/cli/cli.ts'
+import { aSavedModel } from '../../../test/support/cli/cli-views.ts'
 
 function inspected(fields: Parameters<typeof aHeader>[0] = {}): Inspected {
   return { payload_bytes: 1, header: toHeaderMessage(aHeader(fields)) }

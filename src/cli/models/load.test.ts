@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, flotilla, refused, type Answers } from '../../testing/cli.ts'
-import { startCommand } from '../../testing/cli-running.ts'
-import { aLoading, aLoadStatus, aModelView } from '../../testing/cli-views.ts'
-import { until } from '../../testing/until.ts'
+import { aCluster, flotilla, refused, type Answers } from '../../../test/support/cli/cli.ts'
+import { startCommand } from '../../../test/support/cli/cli-running.ts'
+import { aLoading, aLoadStatus, aModelView } from '../../../test/support/cli/cli-views.ts'
+import { until } from '../../../test/support/until.ts'
 
 const LOAD = 'POST /api/models/qwen/load'
 const STATUS = 'GET /api/models/qwen/load-status'

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { toHeaderMessage } from '../../api/header-message.ts'
-import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
-import { aHeader } from '../../testing/builders.ts'
-import { aModelView, anEngineView, aRuleView, aSavedModel } from '../../testing/cli-views.ts'
+import {
+  aCluster,
+  aNodeView,
+  aReplicaView,
+  flotilla,
+  refused,
+  type Answers,
+  type Person,
+} from '../../../test/support/cli/cli.ts'
+import { aHeader } from '../../../test/support/builders.ts'
+import { aModelView, anEngineView, aRuleView, aSavedModel } from '../../../test/support/cli/cli-views.ts'
 
 const GIB = 2 ** 30
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']

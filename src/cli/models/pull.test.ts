@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { PullReport } from '../../api/reports.ts'
-import { aCluster, aNodeView, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
-import { startCommand } from '../../testing/cli-running.ts'
-import { aModelView } from '../../testing/cli-views.ts'
-import { until } from '../../testing/until.ts'
+import { aCluster, aNodeView, flotilla, refused, type Answers, type Person } from '../../../test/support/cli/cli.ts'
+import { startCommand } from '../../../test/support/cli/cli-running.ts'
+import { aModelView } from '../../../test/support/cli/cli-views.ts'
+import { until } from '../../../test/support/until.ts'
 
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']
 const one = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers } from '../../testing/cli.ts'
-import { aModelView } from '../../testing/cli-views.ts'
+import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers } from '../../../test/support/cli/cli.ts'
+import { aModelView } from '../../../test/support/cli/cli-views.ts'
 
 const [G1, G2] = ['0198c7a0-1111-7000-8000-000000000001', '0298c7a0-1111-7000-8000-000000000002']
 const known: Answers = {

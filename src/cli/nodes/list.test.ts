@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aNodeView, aReplicaView } from '../../testing/cli.ts'
+import { aNodeView, aReplicaView } from '../../../test/support/cli/cli.ts'
 import { painter } from '../style.ts'
 import { widthOf } from '../text-width.ts'
 import { renderNodes } from './list.ts'

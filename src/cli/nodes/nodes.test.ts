@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers } from '../../testing/cli.ts'
-import { aPlanView } from '../../testing/plan-views.ts'
+import { aCluster, aNodeView, aReplicaView, flotilla, refused, type Answers } from '../../../test/support/cli/cli.ts'
+import { aPlanView } from '../../../test/support/control/plan-views.ts'
 
 const ID = '0198c7a0-1111-7000-8000-000000000001'
 const node = aNodeView({ id: ID, name: 'gpu-1' })

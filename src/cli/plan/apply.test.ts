@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { aCluster, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
-import { aPlanChange, aPlanView } from '../../testing/plan-views.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { aCluster, flotilla, refused, type Answers, type Person } from '../../../test/support/cli/cli.ts'
+import { aPlanChange, aPlanView } from '../../../test/support/control/plan-views.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { fullPlan, runOnDocument } from './document-suite.ts'
 
 describe('flotilla apply', () => {

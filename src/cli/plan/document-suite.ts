@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { aCluster, flotilla, type Answers, type Person } from '../../testing/cli.ts'
-import { aPlanChange, aPlanStep, aPlanView, anImpossible } from '../../testing/plan-views.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { aCluster, flotilla, type Answers, type Person } from '../../../test/support/cli/cli.ts'
+import { aPlanChange, aPlanStep, aPlanView, anImpossible } from '../../../test/support/control/plan-views.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const GIB = 2 ** 30
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { flotilla } from '../../testing/cli.ts'
-import { aPlanChange, aPlanStep, aPlanView, anImpossible } from '../../testing/plan-views.ts'
+import { flotilla } from '../../../test/support/cli/cli.ts'
+import { aPlanChange, aPlanStep, aPlanView, anImpossible } from '../../../test/support/control/plan-views.ts'
 import { widthOf } from '../text-width.ts'
 import { fullPlan, runOnDocument } from './document-suite.ts'
 

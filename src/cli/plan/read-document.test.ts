@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, flotilla } from '../../testing/cli.ts'
+import { aCluster, flotilla } from '../../../test/support/cli/cli.ts'
 import { runOnDocument } from './document-suite.ts'
 
 describe('a document with a mistake', () => {

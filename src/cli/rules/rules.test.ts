@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { aCluster, flotilla, refused, type Answers, type Person } from '../../testing/cli.ts'
-import { aModelView, aRuleView } from '../../testing/cli-views.ts'
-import { aPlanView } from '../../testing/plan-views.ts'
+import { aCluster, flotilla, refused, type Answers, type Person } from '../../../test/support/cli/cli.ts'
+import { aModelView, aRuleView } from '../../../test/support/cli/cli-views.ts'
+import { aPlanView } from '../../../test/support/control/plan-views.ts'
 
 const PATH = '/api/nodes/scheduling'
 const IF = 'POST /api/whatif'

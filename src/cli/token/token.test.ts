@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ADMIN_KEY, aCluster, aTokenView, flotilla, type Answers } from '../../testing/cli.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { ADMIN_KEY, aCluster, aTokenView, flotilla, type Answers } from '../../../test/support/cli/cli.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const main = aTokenView()
 const usedUp = aTokenView({

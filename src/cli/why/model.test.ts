@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelExplanation } from '../../api/admin/model-schemas.ts'
-import { aCluster, flotilla, refused } from '../../testing/cli.ts'
-import { aLoading, aLoadStatus, aModelView, anExplanation } from '../../testing/cli-views.ts'
+import { aCluster, flotilla, refused } from '../../../test/support/cli/cli.ts'
+import { aLoading, aLoadStatus, aModelView, anExplanation } from '../../../test/support/cli/cli-views.ts'
 
 const GIB = 2 ** 30
 

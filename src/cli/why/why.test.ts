@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { aCluster, flotilla, refused } from '../../testing/cli.ts'
-import { aModelView } from '../../testing/cli-views.ts'
-import { aCandidate, aDecision } from '../../testing/decision.ts'
+import { aCluster, flotilla, refused } from '../../../test/support/cli/cli.ts'
+import { aModelView } from '../../../test/support/cli/cli-views.ts'
+import { aCandidate, aDecision } from '../../../test/support/gateway/decision.ts'
 
 const GIB = 2 ** 30
 

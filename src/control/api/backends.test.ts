@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { BackendView } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { listEvents } from '../../store/events.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { anApplicant } from '../../testing/control-scene.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { anApplicant } from '../../../test/support/control/control-scene.ts'
 
 const verbs = ['install', 'upgrade', 'delete'] as const
 const subjectOf = { install: 'engineInstall', upgrade: 'engineUpgrade', delete: 'engineDelete' } as const

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { adminRoutes } from '../../api/admin/routes.ts'
-import { serve } from '../../testing/http.ts'
+import { serve } from '../../../test/support/http/http.ts'
 import { sendDocs } from './docs-page.ts'
 
 test('the page has every call, every link leads somewhere in it, and nothing runs or comes from elsewhere', async () => {

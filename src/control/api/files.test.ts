@@ -14,10 +14,10 @@ import { request, type IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { FolderView } from '../../api/admin/schemas.ts'
-import { aStage, type Stage } from '../../testing/admin-stage.ts'
-import { signatureOf, type Applicant } from '../../testing/control-scene.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
+import { aStage, type Stage } from '../../../test/support/control/admin-stage.ts'
+import { signatureOf, type Applicant } from '../../../test/support/control/control-scene.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 
 /** A frontend with these files below its models folder. */
 async function aShelf(files: Record<string, string | Buffer> = { 'm.gguf': '0123456789' }) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { SPOKEN } from '../../platform/protocol.ts'
 import { gatewayIdOf } from '../../api/gateway-id.ts'
 import { newSeed, publicKeyOf } from '../../bus/nkey.ts'
-import { aStage, sharedStage } from '../../testing/admin-stage.ts'
+import { aStage, sharedStage } from '../../../test/support/control/admin-stage.ts'
 
 const stage = sharedStage()
 const PATH = '/api/gateways/credentials'

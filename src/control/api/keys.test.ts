@@ -3,9 +3,9 @@ import type { KeyCreated, KeyInput, KeyView } from '../../api/admin/schemas.ts'
 import { hashSecret } from '../../platform/secrets.ts'
 import { listRoutedKeys } from '../../store/api-keys.ts'
 import { listEvents } from '../../store/events.ts'
-import { ADMIN_KEY } from '../../testing/control-scene.ts'
-import { aLoggedScene } from '../../testing/logged-scene.ts'
-import { until } from '../../testing/until.ts'
+import { ADMIN_KEY } from '../../../test/support/control/control-scene.ts'
+import { aLoggedScene } from '../../../test/support/control/logged-scene.ts'
+import { until } from '../../../test/support/until.ts'
 import { adminKeyMessages } from '../admin-key.ts'
 
 interface Failed {

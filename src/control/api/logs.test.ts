@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { LogEntry } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { sendError, sendJson } from '../../platform/http.ts'
-import { aStage, type Stage } from '../../testing/admin-stage.ts'
-import { ADMIN_KEY } from '../../testing/control-scene.ts'
-import { until } from '../../testing/until.ts'
+import { aStage, type Stage } from '../../../test/support/control/admin-stage.ts'
+import { ADMIN_KEY } from '../../../test/support/control/control-scene.ts'
+import { until } from '../../../test/support/until.ts'
 import { dataKeyOf } from '../data-key.ts'
 
 const line = { seq: 4, at: 1, replica: 'm#0', stream: 'stdout', text: 'up' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aModel, aReplica } from '../../testing/builders.ts'
+import { aModel, aReplica } from '../../../test/support/builders.ts'
 import { effectOf, type Saving } from './model-effect.ts'
 
 const old = aModel()

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
 import { listEvents } from '../../store/events.ts'
 import { listReplicas } from '../../store/replicas.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { aReport } from '../../testing/builders.ts'
-import type { Answer } from '../../testing/control-scene.ts'
-import { until } from '../../testing/until.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { aReport } from '../../../test/support/builders.ts'
+import type { Answer } from '../../../test/support/control/control-scene.ts'
+import { until } from '../../../test/support/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 
 async function aFilesStage() {
   const stage = await aStage()

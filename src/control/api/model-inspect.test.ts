@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { writeGguf } from '../../model-header/testing/write-gguf.ts'
-import { aStage } from '../../testing/admin-stage.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
 
 const metadata = {
   'general.architecture': 'llama',

@@ -6,8 +6,8 @@ import { listDemands } from '../../store/demands.ts'
 import { listEvents } from '../../store/events.ts'
 import { saveLoadInfo } from '../../store/load-info.ts'
 import { listReplicas } from '../../store/replicas.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { aReport } from '../../testing/builders.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { aReport } from '../../../test/support/builders.ts'
 
 /** Model `m` runs on thor without any rule; `cold` is a model that does not run. */
 async function aScene() {

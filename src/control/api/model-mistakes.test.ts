@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { ModelSaved } from '../../api/admin/model-schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { listRules } from '../../store/rules.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { anEngine } from '../../testing/builders.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { anEngine } from '../../../test/support/builders.ts'
 
 interface Refused {
   error: { code: string; message: string; param: string | null; differences?: unknown }

@@ -4,8 +4,8 @@ import { saveDemand, listDemands } from '../../store/demands.ts'
 import { listEvents } from '../../store/events.ts'
 import { saveLoadInfo } from '../../store/load-info.ts'
 import { saveFacts } from '../../store/model-facts.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { aHeader } from '../../testing/builders.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { aHeader } from '../../../test/support/builders.ts'
 import { toModel } from './models.ts'
 
 const sim = { name: 'm', engine: 'sim' }

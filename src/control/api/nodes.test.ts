@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
-import { aStage } from '../../testing/admin-stage.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
 
 describe('a node', () => {
   test('that is removed leaves nothing behind, is told, and is taken off the bus afterwards', async () => {

@@ -3,8 +3,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, onTestFinished, test } from 'vitest'
 import { adminRoutes } from '../../api/admin/routes.ts'
 import { openDatabase } from '../../store/database.ts'
-import { ControlScene } from '../../testing/control-scene.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { ControlScene } from '../../../test/support/control/control-scene.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { openapiDocument } from './openapi.ts'
 
 interface Operation {

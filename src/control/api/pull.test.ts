@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
 import { listEvents } from '../../store/events.ts'
-import { aStage } from '../../testing/admin-stage.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
 
 async function aPullStage(source: string | null = 'https://mirror/m.gguf') {
   const stage = await aStage()

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
 import { openDatabase } from '../../store/database.ts'
-import { ControlScene } from '../../testing/control-scene.ts'
-import { aDecision } from '../../testing/decision.ts'
-import { KNOWN_REQUEST } from '../../testing/scripted-worker.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { ControlScene } from '../../../test/support/control/control-scene.ts'
+import { aDecision } from '../../../test/support/gateway/decision.ts'
+import { KNOWN_REQUEST } from '../../../test/support/control/scripted-worker.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 async function aScene(): Promise<ControlScene> {
   const db = await openDatabase({ file: join(tempFolder(), 'flotilla.db') })

@@ -3,8 +3,8 @@ import { listDemands } from '../../store/demands.ts'
 import { listEvents } from '../../store/events.ts'
 import { listReplicas } from '../../store/replicas.ts'
 import { deleteRule } from '../../store/rules.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { aReport } from '../../testing/builders.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { aReport } from '../../../test/support/builders.ts'
 
 /** So many ready replicas of `m` on thor; its worker ends at once what it is told to. */
 async function aLoadedStage(count = 1) {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { endWhenRefused } from './still-allowed.ts'
 
 class FakeResponse extends EventEmitter {

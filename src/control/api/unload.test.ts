@@ -3,8 +3,8 @@ import type { ReplicaStoppedMessage } from '../../api/bus/messages.ts'
 import type { Unloaded } from '../../api/admin/schemas.ts'
 import { listEvents } from '../../store/events.ts'
 import { listReplicas, type StoredReplica } from '../../store/replicas.ts'
-import { aStage } from '../../testing/admin-stage.ts'
-import { aReport } from '../../testing/builders.ts'
+import { aStage } from '../../../test/support/control/admin-stage.ts'
+import { aReport } from '../../../test/support/builders.ts'
 
 /** Two replicas of `m` on thor, ready; its worker stops what it is told to. */
 async function aLoadedStage() {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { applyChanges, type Items } from '../../testing/live-watcher.ts'
+import { applyChanges, type Items } from '../../../test/support/control/live-watcher.ts'
 import { changesBetween, isNothing, isSame } from './changes.ts'
 
 interface Item {

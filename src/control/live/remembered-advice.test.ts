@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aBigModel, aGpuNode, gpu } from '../../core/placement/scene-suite.ts'
 import type { StoredWorld } from '../../store/world.ts'
-import { aWorld } from '../../testing/builders.ts'
+import { aWorld } from '../../../test/support/builders.ts'
 import { RememberedAdvice } from './remembered-advice.ts'
 
 const small = aGpuNode([gpu(0, 8)], { id: 't', name: 'thor' })

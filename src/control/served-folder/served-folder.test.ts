@@ -6,9 +6,9 @@ import type { Clock } from '../../platform/clock.ts'
 import { openDatabase } from '../../store/database.ts'
 import { listEvents } from '../../store/events.ts'
 import { listModels } from '../../store/models.ts'
-import { ControlScene } from '../../testing/control-scene.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
+import { ControlScene } from '../../../test/support/control/control-scene.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { startServedFolder } from './served-folder.ts'
 
 const metadata = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aModel, aRule } from '../../testing/builders.ts'
+import { aModel, aRule } from '../../../test/support/builders.ts'
 import type { Rule } from '../types.ts'
 import { absentNodes, diffDocument } from './diff-document.ts'
 import { aDeclaration, nodeSettings, someOverrides, someSettings } from './settings-suite.ts'

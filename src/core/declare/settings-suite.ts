@@ -1,4 +1,4 @@
-import { aModel, aRule } from '../../testing/builders.ts'
+import { aModel, aRule } from '../../../test/support/builders.ts'
 import type { PlacePolicy } from '../placement/types.ts'
 import type { World } from '../types.ts'
 import { foreseeing } from './foresee.ts'

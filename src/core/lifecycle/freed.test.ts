@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aReplica } from '../../testing/builders.ts'
+import { aClaim, aReplica } from '../../../test/support/builders.ts'
 import { ASSUMED_READ_MS, freedAfter, MOST_WAIT_MS, type AwaitedFreed } from './freed.ts'
 
 const nowMs = 1_000_000

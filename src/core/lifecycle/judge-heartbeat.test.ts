@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aReplica } from '../../testing/builders.ts'
+import { aReplica } from '../../../test/support/builders.ts'
 import type { ReplicaState } from '../types.ts'
 import { judgeHeartbeat, type ReportedReplica } from './judge-heartbeat.ts'
 

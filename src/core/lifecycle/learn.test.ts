@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aNodeEngine, aReplica } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aNodeEngine, aReplica } from '../../../test/support/builders.ts'
 import type { LearnedMemory, NodeEngine } from '../types.ts'
 import { learnMemory } from './learn.ts'
 

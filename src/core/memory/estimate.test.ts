@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aHeader } from '../../testing/builders.ts'
+import { aHeader } from '../../../test/support/builders.ts'
 import type { ModelHeader, ModelOptions } from '../types.ts'
 import { estimateMemory } from './estimate.ts'
 import { memorySettings } from './settings.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aHeader, aModel, aNode, aNodeEngine } from '../../testing/builders.ts'
+import { aHeader, aModel, aNode, aNodeEngine } from '../../../test/support/builders.ts'
 import type { Need } from '../placement/types.ts'
 import type { Device, EngineUses, LearnedMemory, Model, Node } from '../types.ts'
 import { deviceKindOf, memoryOn } from './need.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aNode } from '../../testing/builders.ts'
+import { aNode } from '../../../test/support/builders.ts'
 import { budgetBytes, parseBudget } from './budget.ts'
 import { effectiveLabels, labelProblem, parseLabels, SLOTS_LABEL } from './labels.ts'
 import { massLoss, stragglers } from './mass-loss.ts'

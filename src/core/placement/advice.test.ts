@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { Node, Replica } from '../types.ts'
 import { explainModel } from './explain.ts'
 import { describeRefusal } from './refusals.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aModel, aNode, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { Replica, World } from '../types.ts'
 import { evictables } from './eviction.ts'
 import { aBigModel, aGpuNode, aTenant, claimOn, GIB, gpu, gpus, needFor, placeOn } from './scene-suite.ts'

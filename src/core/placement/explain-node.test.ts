@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aRule, aWorld } from '../../testing/builders.ts'
+import { aRule, aWorld } from '../../../test/support/builders.ts'
 import type { Node } from '../types.ts'
 import { explainNode } from './explain-node.ts'
 import { aBigModel, aGpuNode, aTenant, claimOn, GIB, gpu } from './scene-suite.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aReplica } from '../../testing/builders.ts'
+import { aModel, aNode, aReplica } from '../../../test/support/builders.ts'
 import { Fleet } from './fleet.ts'
 import { reservedOn } from './holding.ts'
 import { claimRefusal } from './refusals.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aNodeEngine, aReplica } from '../../testing/builders.ts'
+import { aModel, aNode, aNodeEngine, aReplica } from '../../../test/support/builders.ts'
 import type { Node, Replica } from '../types.ts'
 import { aBigModel, aGpuNode, GIB, gpu, llama, needFor, placeOn } from './scene-suite.ts'
 import type { Need } from './types.ts'

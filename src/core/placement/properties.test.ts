@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aReplica } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aReplica } from '../../../test/support/builders.ts'
 import { isEnding } from '../lifecycle/states.ts'
 import { replicaStates, type Device, type Model, type Node, type Replica } from '../types.ts'
 import { fitsByForce, subsetsOf } from './brute-suite.ts'

@@ -1,4 +1,4 @@
-import { aModel, aNode, aNodeEngine, aReplica, aClaim } from '../../testing/builders.ts'
+import { aModel, aNode, aNodeEngine, aReplica, aClaim } from '../../../test/support/builders.ts'
 import type { Claim, Device, Model, Node, NodeEngine, Replica } from '../types.ts'
 import { Fleet } from './fleet.ts'
 import { place, type PlaceOptions } from './place.ts'

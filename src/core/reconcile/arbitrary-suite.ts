@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { aClaim, aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import { isEnding } from '../lifecycle/states.ts'
 import type { PlacePolicy } from '../placement/types.ts'
 import {

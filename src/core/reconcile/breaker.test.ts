@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aReserve, aRule } from '../../testing/builders.ts'
+import { aReserve, aRule } from '../../../test/support/builders.ts'
 import type { Rule } from '../types.ts'
 import { moveBreakers } from './breaker.ts'
 import type { Plan } from './plan.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aReplica, aReserve, aRule, aWorld } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aReplica, aReserve, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { World } from '../types.ts'
 import { checkPlan } from './check-plan.ts'
 import type { Plan, Step } from './plan.ts'

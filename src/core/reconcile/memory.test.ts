@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aModel, aNode, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import { execute } from '../declare/execute.ts'
 import type { World } from '../types.ts'
 import { arbitraryLoads, arbitraryPolicy, arbitraryWorld } from './arbitrary-suite.ts'

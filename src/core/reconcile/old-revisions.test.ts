@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { Node, Replica } from '../types.ts'
 import { reconcile } from './reconcile.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aNode, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import { replacementsFor } from './replacements.ts'
 
 const nodes = [aNode({ id: 'n1' }), aNode({ id: 'n2' })]

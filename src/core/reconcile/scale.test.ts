@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aReplica, aRule } from '../../testing/builders.ts'
+import { aReplica, aRule } from '../../../test/support/builders.ts'
 import { idleBeyondNeed, needsOneMore } from './scale.ts'
 
 const MINUTE = 60_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aModel, aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aClaim, aModel, aNode, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { World } from '../types.ts'
 import { Memory } from './memory.ts'
 import { reconcile } from './reconcile.ts'

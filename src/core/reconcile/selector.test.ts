@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aNode, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aNode, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { Replica } from '../types.ts'
 import { reconcile } from './reconcile.ts'
 

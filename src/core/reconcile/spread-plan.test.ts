@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../testing/builders.ts'
+import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../test/support/builders.ts'
 import type { World } from '../types.ts'
 import { checkPlan } from './check-plan.ts'
 import { reconcile } from './reconcile.ts'

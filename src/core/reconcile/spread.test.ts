@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aNode, aReplica, aRule } from '../../testing/builders.ts'
+import { aNode, aReplica, aRule } from '../../../test/support/builders.ts'
 import { spreadOver } from './spread.ts'
 
 const rule = aRule({ spreadAll: true, minReplicas: 0, nodeSelector: { tier: 'gpu' } })

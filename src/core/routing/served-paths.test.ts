@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aNode, aNodeEngine } from '../../testing/builders.ts'
+import { aNode, aNodeEngine } from '../../../test/support/builders.ts'
 import { servedPaths } from './served-paths.ts'
 
 const chat = '/v1/chat/completions'

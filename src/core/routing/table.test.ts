@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModel, aNode, aReplica, aRule } from '../../testing/builders.ts'
+import { aModel, aNode, aReplica, aRule } from '../../../test/support/builders.ts'
 import { routableReplicas } from './table.ts'
 
 describe('who may be sent requests', () => {

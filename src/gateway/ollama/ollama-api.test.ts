@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { readBody, type Handler } from '../../platform/http.ts'
-import { aGateway, answer, aRoutedModel, breakOff, counted, hangUp, refuseWith } from '../../testing/gateway-stage.ts'
+import {
+  aGateway,
+  answer,
+  aRoutedModel,
+  breakOff,
+  counted,
+  hangUp,
+  refuseWith,
+} from '../../../test/support/gateway/gateway-stage.ts'
 
 const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
 const delta = (fields: object, rest: object = {}) => event({ choices: [{ delta: fields, ...rest }] })

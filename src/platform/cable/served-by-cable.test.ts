@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { bridgedByCable } from '../../testing/cable-bridge.ts'
-import { serve } from '../../testing/http.ts'
+import { bridgedByCable } from '../../../test/support/http/cable-bridge.ts'
+import { serve } from '../../../test/support/http/http.ts'
 import type { ExchangeHandler } from '../exchange.ts'
 import { halfClosedSuite } from '../half-closed-suite.ts'
 import { httpLimitsSuite } from '../http-limits-suite.ts'

@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:cryp
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { fingerprintOf, makeCertificate, type CertificateFacts } from './certificate.ts'
 import { derivedKey } from './derived-key.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCollector, anExporter } from '../../testing/collector.ts'
-import { until } from '../../testing/until.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { aCollector, anExporter } from '../../../test/support/http/collector.ts'
+import { until } from '../../../test/support/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import type { Span } from './tracer.ts'
 
 const aSpan = (fields: Partial<Span> = {}): Span => ({

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareRequests } from '../../testing/compare-parsers.ts'
-import { plainRequests, sentBytes } from '../../testing/odd-requests.ts'
-import { readByWire } from '../../testing/read-by-wire.ts'
-import { smuggledRequests } from '../../testing/smuggled-requests.ts'
+import { compareRequests } from '../../../test/support/http/compare-parsers.ts'
+import { plainRequests, sentBytes } from '../../../test/support/http/odd-requests.ts'
+import { readByWire } from '../../../test/support/http/read-by-wire.ts'
+import { smuggledRequests } from '../../../test/support/http/smuggled-requests.ts'
 
 /** Returns how it ended. */
 async function compare(text: string): Promise<string> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { headForms, headOf } from '../../testing/repeated-heads.ts'
+import { headForms, headOf } from '../../../test/support/http/repeated-heads.ts'
 import { readHead, type WireHead } from './read-head.ts'
 import { idIn, RepeatedHead } from './repeated-head.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
-import { aSocketPair } from '../../testing/socket-pair.ts'
-import { until } from '../../testing/until.ts'
+import { aSocketPair } from '../../../test/support/http/socket-pair.ts'
+import { until } from '../../../test/support/until.ts'
 import { SharedReadSocket, withSharedReads } from './shared-reads.ts'
 
 test('what comes is told, then streamed; what is said is sent; the end is heard', async () => {

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { readHead, type WireHead } from './read-head.ts'
 import { WireRequest } from './wire-request.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { aSocketPair, type SocketPair } from '../../testing/socket-pair.ts'
-import { until } from '../../testing/until.ts'
+import { aSocketPair, type SocketPair } from '../../../test/support/http/socket-pair.ts'
+import { until } from '../../../test/support/until.ts'
 import type { JoinedHead } from './joined-head.ts'
 import { writeJoined } from './write-joined.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import { createTestDatabase } from '../../testing/postgres.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { createTestDatabase } from '../../../test/support/postgres/postgres.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import type { EmptyStore } from '../contract.ts'
 import { describeBackup, describeCopy } from './backup-suite.ts'
 

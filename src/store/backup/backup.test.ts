@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import type { EmptyStore } from '../contract.ts'
 import { describeBackup, describeCopy } from './backup-suite.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { AnswerHead } from '../../platform/answer-parser.ts'
 import { prometheusText } from '../../platform/exposition.ts'
 import { Metrics } from '../../platform/metrics.ts'
-import { aReport } from '../../testing/builders.ts'
+import { aReport } from '../../../test/support/builders.ts'
 import { workerMetrics } from '../worker-metrics.ts'
 import { usageIn } from './usage-in.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { replicaPath } from '../../api/data-port.ts'
-import { aDataPort, askRaw, gatewayHeaders, rawEngine } from '../../testing/data-port.ts'
-import { until } from '../../testing/until.ts'
+import { aDataPort, askRaw, gatewayHeaders, rawEngine } from '../../../test/support/worker/data-port.ts'
+import { until } from '../../../test/support/until.ts'
 
 const path = `${replicaPath('r', 7)}/v1/x`
 

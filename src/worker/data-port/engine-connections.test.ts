@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { replicaPath } from '../../api/data-port.ts'
-import { aDataPort, rawEngine } from '../../testing/data-port.ts'
-import { rawClient } from '../../testing/raw-client.ts'
-import { until } from '../../testing/until.ts'
+import { aDataPort, rawEngine } from '../../../test/support/worker/data-port.ts'
+import { rawClient } from '../../../test/support/http/raw-client.ts'
+import { until } from '../../../test/support/until.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const STREAM = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { REFUSAL_HEADER, replicaPath } from '../../api/data-port.ts'
 import { readBody } from '../../platform/http.ts'
-import { until } from '../../testing/until.ts'
-import { aDataPort, askRaw, engineThatSays, gatewayHeaders, rawEngine } from '../../testing/data-port.ts'
+import { until } from '../../../test/support/until.ts'
+import { aDataPort, askRaw, engineThatSays, gatewayHeaders, rawEngine } from '../../../test/support/worker/data-port.ts'
 
 const path = `${replicaPath('r', 7)}/v1/x`
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replicaPath } from '../../api/data-port.ts'
 import type { Handler } from '../../platform/http.ts'
-import { until } from '../../testing/until.ts'
-import { aDataPort, askRaw, gatewayHeaders } from '../../testing/data-port.ts'
+import { until } from '../../../test/support/until.ts'
+import { aDataPort, askRaw, gatewayHeaders } from '../../../test/support/worker/data-port.ts'
 
 const WHOLE = 'a whole answer'
 

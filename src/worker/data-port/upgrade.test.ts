@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { MODEL_HEADER, REFUSAL_HEADER, replicaPath } from '../../api/data-port.ts'
-import { aDataPort, engineThatSays, gatewayHeaders, rawEngine } from '../../testing/data-port.ts'
-import { rawClient } from '../../testing/raw-client.ts'
-import { until } from '../../testing/until.ts'
-import { handshake, message, webSocketEngine } from '../../testing/web-socket-engine.ts'
+import { aDataPort, engineThatSays, gatewayHeaders, rawEngine } from '../../../test/support/worker/data-port.ts'
+import { rawClient } from '../../../test/support/http/raw-client.ts'
+import { until } from '../../../test/support/until.ts'
+import { handshake, message, webSocketEngine } from '../../../test/support/http/web-socket-engine.ts'
 
 const path = `${replicaPath('r', 7)}/v1/realtime?model=m&a=1`
 

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ProgressMessage } from '../../api/bus/messages.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { isAlive, until } from '../../testing/until.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { isAlive, until } from '../../../test/support/until.ts'
 import { aNode, failure, finished, reportOf, says, untilAborted } from './engines-suite.ts'
 
 const makes = (name: string, says = 'made'): string =>

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { aNode, failure, finished, reportOf, says } from './engines-suite.ts'
 import { archiveAt, tarGzOf, zipOf } from './testing/build-archive.ts'
 

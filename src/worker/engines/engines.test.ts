@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { aNode, finished, reportOf } from './engines-suite.ts'
 
 test('sim and command are always there; the others when their program is', () => {

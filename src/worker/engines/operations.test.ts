@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { until } from '../../testing/until.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { until } from '../../../test/support/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { aNode, failure, finished, reportOf, says, untilAborted } from './engines-suite.ts'
 
 test('a command that comes twice is obeyed once', async () => {

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { isAlive, until } from '../../testing/until.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { isAlive, until } from '../../../test/support/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { runCommand, type CommandToRun } from './run-command.ts'
 
 function aCommand(command: string[], rest: Partial<CommandToRun> = {}): CommandToRun & { lines: string[] } {

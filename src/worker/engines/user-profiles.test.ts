@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { builtInProfiles } from './built-in.ts'
 import { Profiles } from './profiles.ts'
 import { readUserProfiles } from './user-profiles.ts'

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, rmSync, unlinkSync, utimesSync, writeFileSyn
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { answer, bytes, cutAfter, FileServer, sha256Of, stallAfter } from './file-server-suite.ts'
 import { collectProgress, drive, GIB, listing, openModelFiles, stage } from './scene-suite.ts'
 

@@ -2,8 +2,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 import {
   answer,
   bytes,

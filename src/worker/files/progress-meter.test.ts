@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ProgressMessage } from '../../api/bus/messages.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { ProgressMeter } from './progress-meter.ts'
 
 test('totals are those of the whole model, and nothing that was told is taken back', async () => {

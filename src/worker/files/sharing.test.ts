@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { bytes, FileServer, serveFile, sha256Of, stallAfter, type Behaviour } from './file-server-suite.ts'
 import { collectProgress, drive, listing, openModelFiles, stage } from './scene-suite.ts'
 

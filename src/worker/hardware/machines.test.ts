@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { autoLabels } from './auto-labels.ts'
 import type { Hardware } from './hardware.ts'
 import * as amd from './amd-machines-suite.ts'

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import type { Hardware } from './hardware.ts'
 import { rocmOnly, rx7900xtx } from './amd-machines-suite.ts'
 import { GIB, NVIDIA_QUERY, systemOf, type Machine } from './machine-suite.ts'

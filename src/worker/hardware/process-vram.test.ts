@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import type { Device, GpuVendor } from './hardware.ts'
 import { card, GIB, MIB, systemOf, type Machine } from './machine-suite.ts'
 import { createProcessVram, type Holding } from './process-vram.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../../platform/log.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { until } from '../../testing/until.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import type { LogQuery } from './look.ts'
 import { ReplicaLogs } from './replica-logs.ts'
 

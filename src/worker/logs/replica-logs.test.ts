@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../../platform/log.ts'
-import { tempFolder } from '../../testing/temp-folder.ts'
-import { VirtualClock } from '../../testing/virtual-clock.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { ReplicaLogs } from './replica-logs.ts'
 
 async function openLogs(folder = tempFolder(), clock = new VirtualClock(1000)): Promise<ReplicaLogs> {

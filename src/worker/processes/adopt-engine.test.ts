@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import { readIdentity, writeIdentity } from './identity-file.ts'
 import { isRunning } from './process-identity.ts'

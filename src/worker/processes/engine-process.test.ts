@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import { killStrays, signalEngine } from './engine-signals.ts'
 import { isRunning } from './process-identity.ts'

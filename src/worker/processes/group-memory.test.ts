@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { groupMemory, parseParts, residentMemory } from './group-memory.ts'
 import { quickly, startShell } from './testing/an-engine.ts'
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { parseTicks, workOfEach } from './group-work.ts'
 
 test.for(['node', ') S 1 2', 'a b'])('the time of a program called %j is that in user and system mode', (name) => {

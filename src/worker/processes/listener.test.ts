@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { listenerOf, parseTable } from './listener.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import { quickly, startShell } from './testing/an-engine.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../testing/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { readIdentity, removeIdentity, writeIdentity } from './identity-file.ts'
 import { groupOf, identify, isRunning, machineBoot, stateOf, type ProcessIdentity } from './process-identity.ts'
 

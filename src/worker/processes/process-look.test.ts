@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { lookAt, lookWithPs, parseStat } from './process-look.ts'
 
 const TAIL = ' 1 77 66 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 123456 2605056 200 18446744073709551615'

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { WORKER_VARIABLE, workerMark } from './engine-mark.ts'
 import { isRunning } from './process-identity.ts'
 import { quickly, startShell } from './testing/an-engine.ts'

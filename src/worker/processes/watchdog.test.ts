@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../platform/clock.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../../test/support/until.ts'
 import { readIdentity, writeIdentity } from './identity-file.ts'
 import { identify, isRunning } from './process-identity.ts'
 import { lookAt, lookWithPs } from './process-look.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { writeTokens } from '../../../engines/sim/text.ts'
 import type { Handler } from '../../../src/platform/http.ts'
-import { serve } from '../../../src/testing/http.ts'
+import { serve } from '../../support/http/http.ts'
 import { ask, type Kind } from './ask.ts'
 
 const TEXT = 'Hello'

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive } from '../../../src/testing/until.ts'
+import { isAlive } from '../../support/until.ts'
 
 /** Engines have the environment of their worker. */
 export const CLOCK_VARIABLE = 'FAULTS_CLOCK'

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { startKillablePostgres, type KillablePostgres } from '../../../src/testing/killable-postgres.ts'
-import { natsAccounts } from '../../../src/testing/nats-accounts.ts'
-import { startNatsServer, type NatsServer } from '../../../src/testing/nats-server.ts'
+import { startKillablePostgres, type KillablePostgres } from '../../support/postgres/killable-postgres.ts'
+import { natsAccounts } from '../../support/bus/nats-accounts.ts'
+import { startNatsServer, type NatsServer } from '../../support/bus/nats-server.ts'
 
 /** What the cluster stands on: PostgreSQL and a NATS server with accounts, which can be away for a while. */
 export class Ground {

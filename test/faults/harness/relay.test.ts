@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../src/testing/until.ts'
+import { until } from '../../support/until.ts'
 import { Relay } from './relay.ts'
 
 /** A client, and the server behind a relay; each keeps what it has heard. */

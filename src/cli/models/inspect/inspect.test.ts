@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { writeGguf } from '../../../model-header/testing/write-gguf.ts'
 import { systemClock } from '../../../platform/clock.ts'
-import { runCommand } from '../../../testing/cli-command.ts'
-import { serve } from '../../../testing/http.ts'
-import { tempFolder } from '../../../testing/temp-folder.ts'
+import { runCommand } from '../../../../test/support/cli/cli-command.ts'
+import { serve } from '../../../../test/support/http/http.ts'
+import { tempFolder } from '../../../../test/support/temp-folder.ts'
 
 const metadata = {
   'general.architecture': 'llama',

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../testing/builders.ts'
+import { aModel, aNode, aNodeEngine, aReplica, aRule, aWorld } from '../../../../test/support/builders.ts'
 import type { Model, ModelFacts, Node, Replica, Rule } from '../../types.ts'
 import { evictables } from '../eviction.ts'
 import { Fleet } from '../fleet.ts'

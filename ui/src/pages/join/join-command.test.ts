@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../../src/testing/temp-folder.ts'
+import { tempFolder } from '../../../../test/support/temp-folder.ts'
 import { addressProblem, isLoopbackAddress, joinCommands } from './join-command.ts'
 
 describe('the commands', () => {
