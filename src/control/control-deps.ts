@@ -1,6 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
-import type { Hub } from '../model-source/hub.ts'
+import type { Hub } from '../model-files/source/hub.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'

@@ -1,8 +1,8 @@
 import type { MessageOf, ReplyOf } from '../api/bus/subjects.ts'
 import { toHeaderMessage } from '../api/header-message.ts'
-import { inspectModel } from '../model-header/inspect.ts'
-import { localModel } from '../model-header/local-model.ts'
-import { parseSource } from '../model-source/source.ts'
+import { inspectModel } from '../model-files/header/inspect.ts'
+import { localModel } from '../model-files/header/local-model.ts'
+import { parseSource } from '../model-files/source/source.ts'
 import { AppError } from '../platform/errors.ts'
 
 /** A drive over the network may hang; whoever asks waits a little longer than this. */

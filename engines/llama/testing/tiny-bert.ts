@@ -1,4 +1,4 @@
-import { writeGguf, type FilledTensor } from '../../../src/model-header/testing/write-gguf.ts'
+import { writeGguf, type FilledTensor } from '../../../src/model-files/header/testing/write-gguf.ts'
 
 export interface TinyBert {
   /** With a head that says how well a pair of texts fits; without one it makes vectors. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { modelInput, type ModelInput } from '../../api/admin/model-schemas.ts'
-import { parseSource } from '../../model-source/source.ts'
+import { parseSource } from '../../model-files/source/source.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Given } from '../client.ts'
 import { plain } from '../text-width.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Bus } from '../../bus/bus.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
-import type { Hub } from '../../model-source/hub.ts'
+import type { Hub } from '../../model-files/source/hub.ts'
 import type { BodyBudget } from '../../platform/body-budget.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/log.ts'

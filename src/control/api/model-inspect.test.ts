@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeGguf } from '../../model-header/testing/write-gguf.ts'
+import { writeGguf } from '../../model-files/header/testing/write-gguf.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 
 const metadata = {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { modelName } from '../../api/admin/names.ts'
-import { isProjector } from '../../model-header/gguf-parts.ts'
-import { splitParts } from '../../model-source/split-parts.ts'
+import { isProjector } from '../../model-files/header/gguf-parts.ts'
+import { splitParts } from '../../model-files/source/split-parts.ts'
 
 export interface ListedFile {
   path: string

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { writeGguf } from '../../model-header/testing/write-gguf.ts'
+import { writeGguf } from '../../model-files/header/testing/write-gguf.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { openDatabase } from '../../store/database.ts'
 import { listEvents } from '../../store/events.ts'

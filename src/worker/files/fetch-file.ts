@@ -1,6 +1,6 @@
 import { chmod, rename, stat } from 'node:fs/promises'
-import type { Turns } from '../../model-source/turns.ts'
-import type { Wanted } from '../../model-source/wanted.ts'
+import type { Turns } from '../../model-files/source/turns.ts'
+import type { Wanted } from '../../model-files/source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Fetched, FileProgress } from './fetched.ts'
 import { idOf, syncFolder } from './layout.ts'

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { parseSource, showSource, type RemoteSource } from '../../model-source/source.ts'
+import { parseSource, showSource, type RemoteSource } from '../../model-files/source/source.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fetchSource, type FetchSourceDeps } from './fetch-source.ts'
 import type { FileProgress } from './fetched.ts'

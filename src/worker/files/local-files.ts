@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { splitParts } from '../../model-source/split-parts.ts'
+import { splitParts } from '../../model-files/source/split-parts.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 

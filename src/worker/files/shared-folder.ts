@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { RemoteSource } from '../../model-source/source.ts'
+import type { RemoteSource } from '../../model-files/source/source.ts'
 
 /** Where a source's files lie in a folder that has them all already. */
 export function pathInSharedFolder(folder: string, source: RemoteSource): string {

@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../model-source/unless-aborted.ts'
+import { unlessAborted } from '../../model-files/source/unless-aborted.ts'
 import type { FileProgress } from './fetched.ts'
 
 export interface Waiter {

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isSafePath } from '../../model-source/safe-path.ts'
-import { parseSource, showSource, type LocalSource } from '../../model-source/source.ts'
-import { splitParts } from '../../model-source/split-parts.ts'
+import { isSafePath } from '../../model-files/source/safe-path.ts'
+import { parseSource, showSource, type LocalSource } from '../../model-files/source/source.ts'
+import { splitParts } from '../../model-files/source/split-parts.ts'
 import { pathInSharedFolder } from './shared-folder.ts'
 
 const DIGEST = 'aB'.repeat(32)

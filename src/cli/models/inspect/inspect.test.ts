@@ -1,7 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { writeGguf } from '../../../model-header/testing/write-gguf.ts'
+import { writeGguf } from '../../../model-files/header/testing/write-gguf.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import { runCommand } from '../../../../test/support/cli/cli-command.ts'
 import { serve } from '../../../../test/support/http/http.ts'

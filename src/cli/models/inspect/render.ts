@@ -1,6 +1,6 @@
 import { defaultContext } from '../../../core/memory/default-context.ts'
 import { formatBytes } from '../../../core/lib/bytes.ts'
-import type { Description } from '../../../model-header/describe.ts'
+import type { Description } from '../../../model-files/header/describe.ts'
 import type { View } from '../../client.ts'
 import { facts, type Fact } from '../../facts.ts'
 import { counted } from '../../format.ts'

@@ -1,4 +1,4 @@
-import type { ModelHeader } from '../core/types.ts'
+import type { ModelHeader } from '../../core/types.ts'
 import type { Metadata } from './gguf-metadata.ts'
 
 interface Pattern {

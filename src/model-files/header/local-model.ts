@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
-import { splitParts } from '../model-source/split-parts.ts'
-import { AppError } from '../platform/errors.ts'
-import { fileProblem } from '../platform/file-problem.ts'
+import { splitParts } from '../source/split-parts.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 import { localBytes } from './byte-source.ts'
 import type { ModelFile } from './model-file.ts'
 

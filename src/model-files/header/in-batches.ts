@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { ModelFile } from './model-file.ts'
 
 /** The largest models come in fewer. */

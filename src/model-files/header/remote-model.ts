@@ -1,8 +1,8 @@
-import type { AskDeps } from '../model-source/ask.ts'
-import type { Hub } from '../model-source/hub.ts'
-import { resolveHub, resolveUrl } from '../model-source/resolve.ts'
-import type { HubSource, UrlSource } from '../model-source/source.ts'
-import { Turns } from '../model-source/turns.ts'
+import type { AskDeps } from '../source/ask.ts'
+import type { Hub } from '../source/hub.ts'
+import { resolveHub, resolveUrl } from '../source/resolve.ts'
+import type { HubSource, UrlSource } from '../source/source.ts'
+import { Turns } from '../source/turns.ts'
 import { remoteBytes } from './byte-source.ts'
 import type { ModelFile } from './model-file.ts'
 

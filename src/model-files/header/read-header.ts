@@ -1,5 +1,5 @@
-import type { ModelHeader } from '../core/types.ts'
-import { AppError } from '../platform/errors.ts'
+import type { ModelHeader } from '../../core/types.ts'
+import { AppError } from '../../platform/errors.ts'
 import { ggufHeader } from './gguf-header.ts'
 import { ggufModels, readParts } from './gguf-parts.ts'
 import { checkCount, inBatches } from './in-batches.ts'

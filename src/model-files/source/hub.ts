@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { ask, jsonOf, type AskDeps } from './ask.ts'
 import { showUrl } from './http-get.ts'
 import { judgeAnswer } from './judge-answer.ts'

@@ -1,5 +1,5 @@
-import type { ModelHeader } from '../core/types.ts'
-import { AppError } from '../platform/errors.ts'
+import type { ModelHeader } from '../../core/types.ts'
+import { AppError } from '../../platform/errors.ts'
 import { slidingWindowOf } from './gguf-window.ts'
 import { stateOf } from './gguf-state.ts'
 import { Metadata } from './gguf-metadata.ts'

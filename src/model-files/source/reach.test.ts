@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { AppError } from '../platform/errors.ts'
-import { serve } from '../../test/support/http/http.ts'
+import { AppError } from '../../platform/errors.ts'
+import { serve } from '../../../test/support/http/http.ts'
 import { httpGet } from './http-get.ts'
 import { internetOnly, openReach } from './reach.ts'
 

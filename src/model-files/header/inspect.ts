@@ -1,5 +1,5 @@
-import type { ModelHeader, ModelOptions } from '../core/types.ts'
-import { companionsOf } from '../model-source/companions.ts'
+import type { ModelHeader, ModelOptions } from '../../core/types.ts'
+import { companionsOf } from '../source/companions.ts'
 import type { ModelFile } from './model-file.ts'
 import { readHeader } from './read-header.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { brokenFile, ByteReader } from './byte-reader.ts'
 import type { ByteSource } from './byte-source.ts'
 

@@ -1,4 +1,4 @@
-import type { ModelHeader } from '../core/types.ts'
+import type { ModelHeader } from '../../core/types.ts'
 import { brokenFile } from './byte-reader.ts'
 
 /** The header, unless it makes sums that no number can hold: each figure may be possible, and their product not. */

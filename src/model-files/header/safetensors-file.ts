@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { brokenFile } from './byte-reader.ts'
 import type { ByteSource } from './byte-source.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { ModelHeader } from '../core/types.ts'
-import { AppError } from '../platform/errors.ts'
+import type { ModelHeader } from '../../core/types.ts'
+import { AppError } from '../../platform/errors.ts'
 import { possibleHeader } from './possible-header.ts'
 
 const count = z

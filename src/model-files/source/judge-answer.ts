@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { showUrl, type HttpAnswer } from './http-get.ts'
 import { Interruption } from './persist.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { ByteSource } from './byte-source.ts'
 
 /** Headers with the vocabularies of the largest models have about 20 MB. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import { splitParts } from '../model-source/split-parts.ts'
-import { AppError } from '../platform/errors.ts'
+import { splitParts } from '../source/split-parts.ts'
+import { AppError } from '../../platform/errors.ts'
 import { readGguf, type GgufFile } from './gguf-file.ts'
 import { checkCount, inBatches } from './in-batches.ts'
 import type { ModelFile } from './model-file.ts'

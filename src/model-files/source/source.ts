@@ -1,10 +1,10 @@
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { isSafeName, isSafePath } from './safe-path.ts'
 
 /** The models that come with the program: wherever it runs, they are there, too. */
-const BUNDLED_FOLDER = fileURLToPath(new URL('../../models', import.meta.url))
+const BUNDLED_FOLDER = fileURLToPath(new URL('../../../models', import.meta.url))
 
 /** Where files come from. `sha256` is what the one file that is named must be. */
 export type Source = LocalSource | RemoteSource

@@ -1,7 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { AppError } from '../platform/errors.ts'
-import { isIn, isPublic, isRange, readRanges } from '../platform/address-ranges.ts'
+import { AppError } from '../../platform/errors.ts'
+import { isIn, isPublic, isRange, readRanges } from '../../platform/address-ranges.ts'
 
 /**
  * Where the files of sources may be fetched from: the internet, and what whoever runs this machine has allowed. Whoever may

@@ -1,9 +1,9 @@
 import { ftruncateSync, closeSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cacheSize, layerBytes } from '../core/memory/kv-cache.ts'
-import { memorySettings } from '../core/memory/settings.ts'
-import { tempFolder } from '../../test/support/temp-folder.ts'
+import { cacheSize, layerBytes } from '../../core/memory/kv-cache.ts'
+import { memorySettings } from '../../core/memory/settings.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { localModel } from './local-model.ts'
 import { readHeader } from './read-header.ts'
 

@@ -1,4 +1,4 @@
-import type { ModelHeader } from '../core/types.ts'
+import type { ModelHeader } from '../../core/types.ts'
 import type { GgufFile } from './gguf-file.ts'
 import { ggufHeader } from './gguf-header.ts'
 import { Metadata } from './gguf-metadata.ts'

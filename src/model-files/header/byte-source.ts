@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises'
-import type { AskDeps } from '../model-source/ask.ts'
-import { ask } from '../model-source/ask.ts'
-import type { HttpAnswer } from '../model-source/http-get.ts'
-import { judgeAnswer } from '../model-source/judge-answer.ts'
-import type { Wanted } from '../model-source/wanted.ts'
-import { AppError } from '../platform/errors.ts'
-import { fileProblem } from '../platform/file-problem.ts'
+import type { AskDeps } from '../source/ask.ts'
+import { ask } from '../source/ask.ts'
+import type { HttpAnswer } from '../source/http-get.ts'
+import { judgeAnswer } from '../source/judge-answer.ts'
+import type { Wanted } from '../source/wanted.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 
 /** A file of which a few parts are read, wherever it is. */
 export interface ByteSource {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../test/support/temp-folder.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { describeModel } from './describe.ts'
 import { localModel } from './local-model.ts'
 import { writeGguf, type GgufToWrite } from './testing/write-gguf.ts'
