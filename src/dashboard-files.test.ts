@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { openDashboard } from './dashboard-files.ts'
-import { request as httpRequest } from './platform/node-http.ts'
+import { request as httpRequest } from './http/server/node-http.ts'
 import { serve } from '../test/support/http/http.ts'
 import { tempFolder } from '../test/support/temp-folder.ts'
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
-import { pathOf } from './platform/http.ts'
+import { pathOf } from './http/server.ts'
 
 /** Answers requests for the dashboard's page and its files; false when the request is for something else. */
 export type Dashboard = (request: IncomingMessage, response: ServerResponse) => boolean

@@ -1,6 +1,6 @@
 import type { Clock } from './platform/clock.ts'
 import { AppError } from './platform/errors.ts'
-import type { ExchangeHandler } from './platform/exchange.ts'
+import type { ExchangeHandler } from './http/exchange.ts'
 
 /** Longer than a frontend takes to start beside others; clients wait longer for an answer as it is. */
 const HOLD_MS = 10_000

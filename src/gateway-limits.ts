@@ -1,8 +1,8 @@
 import type { Config } from './config/options.ts'
 import type { ReadLimits } from './gateway/read-request.ts'
 import type { WaitingRoomLimits } from './gateway/waiting-room.ts'
-import { BodyBudget, defaultBodyMemory } from './platform/body-budget.ts'
-import type { HttpLimits } from './platform/http-limits.ts'
+import { BodyBudget, defaultBodyMemory } from './http/server/body-budget.ts'
+import type { HttpLimits } from './http/server/limits.ts'
 
 export interface GatewayLimits {
   http: Partial<HttpLimits>

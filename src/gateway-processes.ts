@@ -13,7 +13,7 @@ import {
 import type { Address } from './platform/address.ts'
 import { systemClock as clock, type Clock } from './platform/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
-import { listenError } from './platform/listen.ts'
+import { listenError } from './http/server/listen.ts'
 import type { Logger } from './platform/log.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { FigureExchange, isFigureMessage, type FigureMessage } from './shared-figures.ts'

@@ -1,5 +1,5 @@
 import { REPLICAS_PREFIX } from '../../src/api/data-port.ts'
-import { startHttpServer } from '../../src/platform/http.ts'
+import { startHttpServer } from '../../src/http/server.ts'
 import { silentLogger } from '../../src/platform/log.ts'
 import {
   dataPortCables,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostAndPort } from '../../src/platform/address.ts'
-import { Agent, createServer, request as httpRequest } from '../../src/platform/node-http.ts'
+import { Agent, createServer, request as httpRequest } from '../../src/http/server/node-http.ts'
 import { answerMemory } from '../worker/memory.ts'
 import { begin, connectTo, createTables, end, giveBack, pick, pickAtOnce, type Picked } from './database.ts'
 

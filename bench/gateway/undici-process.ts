@@ -1,4 +1,4 @@
-import { createServer } from '../../src/platform/node-http.ts'
+import { createServer } from '../../src/http/server/node-http.ts'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { answerMemory } from '../worker/memory.ts'

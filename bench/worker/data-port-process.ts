@@ -1,4 +1,4 @@
-import { startHttpServer } from '../../src/platform/http.ts'
+import { startHttpServer } from '../../src/http/server.ts'
 import { silentLogger } from '../../src/platform/log.ts'
 import { dataPortHandler } from '../../src/worker/data-port.ts'
 import { answerMemory } from './memory.ts'

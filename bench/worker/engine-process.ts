@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createServer } from '../../src/platform/node-http.ts'
+import { createServer } from '../../src/http/server/node-http.ts'
 import { answerMemory } from './memory.ts'
 import { EVENT, EVENTS_PER_STREAM, paths, SMALL_BODY, STREAM_END } from './messages.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { FrameReader } from '../../src/platform/cable/frame-reader.ts'
-import { CREDIT, DATA, END, FRAME_BYTES, PING, RESET, writeFrame } from '../../src/platform/cable/frames.ts'
+import { FrameReader } from '../../src/http/mux/frame-reader.ts'
+import { CREDIT, DATA, END, FRAME_BYTES, PING, RESET, writeFrame } from '../../src/http/mux/frames.ts'
 import { inPieces } from '../pieces.ts'
 import { spoiled } from '../spoil.ts'
 import { insist, type FuzzTarget } from '../target.ts'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { HttpRequest, HttpResponse } from '../../src/platform/exchange.ts'
+import type { HttpRequest, HttpResponse } from '../../src/http/exchange.ts'
 
 export interface Asked {
   id: number

@@ -1,4 +1,4 @@
-import type { Forwarded } from '../../src/platform/proxy.ts'
+import type { Forwarded } from '../../src/http/proxy.ts'
 import type { PlantedBug } from './planted-bug.ts'
 
 /**

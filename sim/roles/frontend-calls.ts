@@ -9,7 +9,7 @@ import type { FrontendCalls } from './worker-process.ts'
 
 const ANSWER_WITHIN_MS = 10_000
 
-/** How workers call frontends: each tries one after the other, as src/platform/any-frontend.ts does. */
+/** How workers call frontends: each tries one after the other, as src/http/client/any-frontend.ts does. */
 export class WorkerCalls {
   readonly #cluster: Cluster
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestJson } from '../platform/http-client.ts'
+import { requestJson } from '../http/client.ts'
 import { reach, refusal } from './admin-client.ts'
 import type { Cluster } from './cluster.ts'
 

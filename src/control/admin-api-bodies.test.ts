@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Route } from '../api/admin/route.ts'
 import { adminRoutes } from '../api/admin/routes.ts'
-import { BodyBudget } from '../platform/body-budget.ts'
+import { BodyBudget } from '../http/server/body-budget.ts'
 import { aStage, sharedStage } from '../../test/support/control/admin-stage.ts'
 import { ADMIN_KEY, JOIN_TOKEN, signatureOf } from '../../test/support/control/control-scene.ts'
 import { rawClient } from '../../test/support/http/raw-client.ts'

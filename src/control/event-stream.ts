@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { EventView } from '../api/admin/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
-import { SseStream } from '../platform/sse.ts'
+import { SseStream } from '../http/server/sse.ts'
 
 /** Who does not read while this much waits is not reading; it can come back and go on where it was. */
 const MOST_BUFFERED_BYTES = 1024 * 1024

@@ -7,7 +7,7 @@ import { ggufHeaderBytes, writeGguf } from '../model-files/header/testing/write-
 import { publishedModels } from '../model-files/header/testing/published-models.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Handler } from '../platform/http.ts'
+import type { Handler } from '../http/server.ts'
 import { silentLogger } from '../platform/log.ts'
 import type { StoredFacts } from '../store/model-facts.ts'
 import { aHeader, aModel, aNode, aNodeEngine } from '../../test/support/builders.ts'

@@ -1,6 +1,6 @@
 import { REFUSAL_HEADER, replicaPath } from '../api/data-port.ts'
 import { hostAndPort } from '../platform/address.ts'
-import { get } from '../platform/node-http.ts'
+import { get } from '../http/server/node-http.ts'
 import type { Sql } from '../store/database.ts'
 import type { LivenessLimits } from '../core/nodes/liveness.ts'
 import { listSilentReplicas, type SilentReplica } from '../store/nodes.ts'

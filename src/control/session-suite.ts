@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KeyCreated } from '../api/admin/schemas.ts'
 import type { SessionView, SignInCode } from '../api/admin/session-schemas.ts'
-import { request as httpRequest } from '../platform/node-http.ts'
+import { request as httpRequest } from '../http/server/node-http.ts'
 import { hashSecret } from '../platform/secrets.ts'
 import { listRoutedKeys } from '../store/api-keys.ts'
 import { listEvents } from '../store/events.ts'

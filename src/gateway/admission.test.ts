@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { GatewayCredentials } from '../api/admin/schemas.ts'
 import { SPOKEN } from '../platform/protocol.ts'
-import { AnyFrontend, StrangersError } from '../platform/any-frontend.ts'
+import { AnyFrontend, StrangersError } from '../http/client/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'

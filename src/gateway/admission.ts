@@ -1,7 +1,7 @@
 import { gatewayCredentials, type GatewayCredentials } from '../api/admin/schemas.ts'
 import { askInCommon } from '../platform/protocol.ts'
 import { backoff, holdConnection, newContact, type HoldDeps } from '../bus/hold-connection.ts'
-import { isLastWord, StrangersError, type AnyFrontend } from '../platform/any-frontend.ts'
+import { isLastWord, StrangersError, type AnyFrontend } from '../http/client/any-frontend.ts'
 import { sleep, type Clock } from '../platform/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'

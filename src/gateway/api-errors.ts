@@ -1,6 +1,6 @@
 import { errorTable, type AppError } from '../platform/errors.ts'
-import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
-import { pathOf, sendError } from '../platform/http.ts'
+import type { HttpRequest, HttpResponse } from '../http/exchange.ts'
+import { pathOf, sendError } from '../http/server.ts'
 
 /** Both kinds of clients read errors in their own shape only, so each gets its own. */
 export type ApiStyle = 'openai' | 'anthropic'

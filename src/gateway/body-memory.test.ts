@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BodyBudget } from '../platform/body-budget.ts'
+import { BodyBudget } from '../http/server/body-budget.ts'
 import { hashSecret } from '../platform/secrets.ts'
 import { aGateway, answer, refuseWith } from '../../test/support/gateway/gateway-stage.ts'
 import { rawClient } from '../../test/support/http/raw-client.ts'

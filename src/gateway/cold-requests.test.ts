@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loading as loadingSchema } from '../api/load-status.ts'
-import type { Handler } from '../platform/http.ts'
+import type { Handler } from '../http/server.ts'
 import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
 import { answer, aRoutedModel, counted, errorOf, hangUp, refuseWith } from '../../test/support/gateway/gateway-stage.ts'
 import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'

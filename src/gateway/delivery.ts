@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { AppError } from '../platform/errors.ts'
-import type { UpstreamConnection } from '../platform/upstream-connection.ts'
+import type { UpstreamConnection } from '../http/upstream/upstream-connection.ts'
 import { noteCandidates, noteLeftOut } from './candidates.ts'
 import type { Decision } from './decisions.ts'
 import type { Liveness } from './liveness.ts'

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
-import { readBody, type Handler } from '../platform/http.ts'
+import { readBody, type Handler } from '../http/server.ts'
 import {
   aGateway,
   answer,

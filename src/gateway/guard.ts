@@ -3,12 +3,12 @@ import type { KeyScope } from '../api/key-scope.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
 import type { Clock } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import type { HttpRequest } from '../platform/exchange.ts'
+import type { HttpRequest } from '../http/exchange.ts'
 import { hashSecret, sameHash } from '../platform/secrets.ts'
-import { isFromOtherPage } from '../platform/own-origin.ts'
-import { PROXY_HEADERS } from '../platform/request-origin.ts'
-import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../platform/shown-key.ts'
-import type { WrongKeys } from '../platform/wrong-keys.ts'
+import { isFromOtherPage } from '../http/server/own-origin.ts'
+import { PROXY_HEADERS } from '../http/server/request-origin.ts'
+import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../http/server/presented-key.ts'
+import type { WrongKeys } from '../http/server/failure-throttle.ts'
 
 /** Who asks, as far as it matters for what they may ask. */
 export interface Caller {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Handler } from '../platform/http.ts'
+import type { Handler } from '../http/server.ts'
 import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
 import { answer, breakOff, counted, refuseWith, type StageOptions } from '../../test/support/gateway/gateway-stage.ts'
 import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'

@@ -1,7 +1,7 @@
 import type { LoadStatus } from '../api/load-status.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { AppError } from '../platform/errors.ts'
-import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
+import type { HttpRequest, HttpResponse } from '../http/exchange.ts'
 import { errorEvent, type ApiStyle } from './api-errors.ts'
 import { loadingOf } from './load-errors.ts'
 

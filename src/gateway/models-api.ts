@@ -1,7 +1,7 @@
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
-import type { HttpRequest, HttpResponse } from '../platform/exchange.ts'
-import { sendJson } from '../platform/http.ts'
+import type { HttpRequest, HttpResponse } from '../http/exchange.ts'
+import { sendJson } from '../http/server.ts'
 import type { Caller } from './guard.ts'
 import type { LiveTable, ServedModel } from './routing-table.ts'
 

@@ -1,6 +1,6 @@
-import { isUnsent } from '../platform/is-unsent.ts'
+import { isUnsent } from '../http/upstream/is-unsent.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Forwarded } from '../platform/proxy.ts'
+import type { Forwarded } from '../http/proxy.ts'
 import type { Try } from './decisions.ts'
 import type { Liveness } from './liveness.ts'
 import type { LiveRoute } from './routing-table.ts'

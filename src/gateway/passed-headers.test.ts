@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../platform/clock.ts'
-import type { Handler } from '../platform/http.ts'
+import type { Handler } from '../http/server.ts'
 import { Tracer } from '../platform/tracing/tracer.ts'
 import { anExporter } from '../../test/support/http/collector.ts'
 import { aDataPort } from '../../test/support/worker/data-port.ts'

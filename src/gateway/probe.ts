@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { REFUSAL_HEADER, REPLICAS_PREFIX } from '../api/data-port.ts'
 import { messageOf } from '../platform/errors.ts'
-import { request as httpRequest } from '../platform/node-http.ts'
+import { request as httpRequest } from '../http/server/node-http.ts'
 import type { ClientTls } from '../platform/tls/client-tls.ts'
 import { replicaAt } from './replica-at.ts'
 import type { LiveRoute } from './routing-table.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sendJson } from '../platform/http.ts'
+import { sendJson } from '../http/server.ts'
 import { serve } from '../../test/support/http/http.ts'
 import { rawClient } from '../../test/support/http/raw-client.ts'
 import { readRequest } from './read-request.ts'

@@ -1,9 +1,9 @@
 import { jsonFields, type Span } from '../core/lib/json-fields.ts'
-import type { BodyBudget, BodyRoom } from '../platform/body-budget.ts'
+import type { BodyBudget, BodyRoom } from '../http/server/body-budget.ts'
 import { AppError } from '../platform/errors.ts'
-import type { HttpRequest } from '../platform/exchange.ts'
-import { parseJson, pathOf, readBody } from '../platform/http.ts'
-import { originOf } from '../platform/request-origin.ts'
+import type { HttpRequest } from '../http/exchange.ts'
+import { parseJson, pathOf, readBody } from '../http/server.ts'
+import { originOf } from '../http/server/request-origin.ts'
 import { misspelt } from './api-paths.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
 

@@ -1,7 +1,7 @@
 import { MODEL_HEADER, replicaPath } from '../api/data-port.ts'
 import { hostAndPort } from '../platform/address.ts'
-import type { PooledAddress } from '../platform/connection-pool.ts'
-import { instead } from '../platform/pass-on.ts'
+import type { PooledAddress } from '../http/upstream/connection-pool.ts'
+import { instead } from '../http/upstream/forward-headers.ts'
 import type { ClientTls, UpstreamTls } from '../platform/tls/client-tls.ts'
 import type { LiveRoute } from './routing-table.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HttpRequest } from '../platform/exchange.ts'
+import type { HttpRequest } from '../http/exchange.ts'
 import { newRequestId, prepareRequestId, requestIdOf } from './request-id.ts'
 
 function idOf(given?: string): string {

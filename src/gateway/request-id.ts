@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import type { HttpRequest } from '../platform/exchange.ts'
+import type { HttpRequest } from '../http/exchange.ts'
 
 /** The client's own, so that it finds its request in our records; else one that nobody else has. */
 export function requestIdOf({ headers }: HttpRequest): string {

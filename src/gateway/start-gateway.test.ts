@@ -8,7 +8,7 @@ import type {
 } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { ExchangeHandler } from '../platform/exchange.ts'
+import type { ExchangeHandler } from '../http/exchange.ts'
 import { prometheusText } from '../platform/exposition.ts'
 import { KeptCluster } from '../platform/kept-cluster.ts'
 import { silentLogger } from '../platform/log.ts'

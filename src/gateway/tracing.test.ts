@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { REPLICAS_PREFIX } from '../api/data-port.ts'
-import type { Handler } from '../platform/http.ts'
+import type { Handler } from '../http/server.ts'
 import { Tracer } from '../platform/tracing/tracer.ts'
 import { aCollector, anExporter } from '../../test/support/http/collector.ts'
 import { TestReplica } from '../../test/support/worker/data-port.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { REFUSAL_HEADER } from '../api/data-port.ts'
-import type { UpgradeHandler } from '../platform/http.ts'
-import { forward } from '../platform/proxy.ts'
+import type { UpgradeHandler } from '../http/server.ts'
+import { forward } from '../http/proxy.ts'
 import { aColdGateway } from '../../test/support/gateway/cold-stage.ts'
 import {
   aGateway,

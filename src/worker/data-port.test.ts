@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, RUN_PATH } from '../api/data-port.ts'
 import { RUN_HEADER } from '../api/node-run.ts'
-import { readBody } from '../platform/http.ts'
+import { readBody } from '../http/server.ts'
 import { serve } from '../../test/support/http/http.ts'
 import { until } from '../../test/support/until.ts'
 import { healthHandler } from './data-port.ts'

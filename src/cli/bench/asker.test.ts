@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { readBody, sendJson } from '../../platform/http.ts'
+import { readBody, sendJson } from '../../http/server.ts'
 import { freePort } from '../../../test/support/http/free-port.ts'
 import { serve } from '../../../test/support/http/http.ts'
 import { until } from '../../../test/support/until.ts'

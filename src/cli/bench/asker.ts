@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Clock } from '../../platform/clock.ts'
 import { messageOf } from '../../platform/errors.ts'
-import { Agent, request as httpRequest } from '../../platform/node-http.ts'
+import { Agent, request as httpRequest } from '../../http/server/node-http.ts'
 import { AnswerScan } from './answer-scan.ts'
 import type { Failure, FailureKind, Outcome } from './outcome.ts'
 

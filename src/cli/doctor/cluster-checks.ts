@@ -2,7 +2,7 @@ import type { Problem } from '../../api/admin/cluster-schemas.ts'
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { hostAndPort, isLoopback } from '../../platform/address.ts'
 import { AppError } from '../../platform/errors.ts'
-import { requestJson } from '../../platform/http-client.ts'
+import { requestJson } from '../../http/client.ts'
 import { version } from '../../platform/version.ts'
 import { adminClient, reach } from '../admin-client.ts'
 import type { Cluster } from '../cluster.ts'
@@ -10,7 +10,7 @@ import { counted, span } from '../format.ts'
 import { plain } from '../text-width.ts'
 import { lookAtCertificate } from './certificate.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
-import { whyUnreachable } from '../../platform/reach-port.ts'
+import { whyUnreachable } from '../../http/client/reach-port.ts'
 
 const READY_WITHIN_MS = 10_000
 /** Heartbeats and tokens are judged by the clock of the store, so that only large differences matter to people. */

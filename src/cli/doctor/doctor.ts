@@ -10,7 +10,7 @@ import { wrap } from '../wrap.ts'
 import { lookAtCluster } from './cluster-checks.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
 import { lookAtDisk, lookAtFolder, lookAtGpus, lookAtOpenFiles, lookAtPort, lookAtProgram } from './machine.ts'
-import { whyUnreachable } from '../../platform/reach-port.ts'
+import { whyUnreachable } from '../../http/client/reach-port.ts'
 
 /** Looks at everything and tells it. The exit code says whether something is broken. */
 export async function doctor(config: Config, terminal: Terminal): Promise<number> {

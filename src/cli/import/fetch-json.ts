@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
-import { requestJson, StrangeAnswerError } from '../../platform/http-client.ts'
+import { requestJson, StrangeAnswerError } from '../../http/client.ts'
 
 const TIMEOUT_MS = 30_000
 

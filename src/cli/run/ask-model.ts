@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../platform/errors.ts'
-import { openEvents } from '../../platform/sse-reader.ts'
+import { openEvents } from '../../http/client/sse-reader.ts'
 import { reach, refusal } from '../admin-client.ts'
 import type { Cluster } from '../cluster.ts'
 import { plain } from '../text-width.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { readBody, sendJson } from '../../platform/http.ts'
+import { readBody, sendJson } from '../../http/server.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { runCommand } from '../../../test/support/cli/cli-command.ts'
 import { aReplicaView, refused } from '../../../test/support/cli/cli.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../../platform/errors.ts'
 import { sameSecret } from '../../platform/secrets.ts'
-import { shownBearer } from '../../platform/shown-key.ts'
+import { shownBearer } from '../../http/server/presented-key.ts'
 import type { Streams } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
+import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
 import { version } from '../../platform/version.ts'
 import { openapiDocument } from './openapi.ts'
 

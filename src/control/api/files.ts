@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import { sendJson } from '../../platform/http.ts'
+import { sendJson } from '../../http/server.ts'
 import { findBelow, listFiles } from '../models-folder.ts'
 import type { Streams } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

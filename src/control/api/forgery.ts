@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { DASHBOARD_HEADER } from '../../api/admin/session-names.ts'
 import { AppError } from '../../platform/errors.ts'
-import { isFromOtherPage } from '../../platform/own-origin.ts'
+import { isFromOtherPage } from '../../http/server/own-origin.ts'
 
 /**
  * A browser sends the cookie along with whatever asks us, so a call with it must come from our own page. SameSite=Strict

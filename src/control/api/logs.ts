@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { logEntries, logQuery, type LogEntry } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import { readBody } from '../../platform/http.ts'
+import { readBody } from '../../http/server.ts'
 import { askDataPort } from '../data-port.ts'
 import type { Answers, Streams } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

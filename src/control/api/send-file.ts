@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../platform/errors.ts'
-import { sendJson } from '../../platform/http.ts'
+import { sendJson } from '../../http/server.ts'
 import { readRange } from './byte-range.ts'
 
 const CHUNK_BYTES = 256 * 1024

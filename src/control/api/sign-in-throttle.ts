@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
-import { originOf, THIS_MACHINE } from '../../platform/request-origin.ts'
+import { originOf, THIS_MACHINE } from '../../http/server/request-origin.ts'
 
 /** Failures are counted for so long from the first one on; what is refused meanwhile does not prolong it. */
 const WINDOW_MS = 60_000

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { HttpRequest } from '../../platform/exchange.ts'
+import type { HttpRequest } from '../../http/exchange.ts'
 
 /** A request that has been translated: of the one that came it has the connection and what its headers say of the client. */
 export class AskedRequest implements HttpRequest {

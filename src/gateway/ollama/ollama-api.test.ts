@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { readBody, type Handler } from '../../platform/http.ts'
+import { readBody, type Handler } from '../../http/server.ts'
 import {
   aGateway,
   answer,

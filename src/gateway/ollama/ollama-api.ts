@@ -6,12 +6,12 @@ import {
   ollamaGenerateSchema,
   ollamaShowSchema,
 } from '../../api/ollama.ts'
-import { clientOf } from '../../platform/client.ts'
+import { clientOf } from '../../http/upstream/client-watch.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError, toAppError } from '../../platform/errors.ts'
 import { problemText } from '../../platform/problem-text.ts'
-import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
-import { parseJson, pathOf, readBody, sendError, sendJson } from '../../platform/http.ts'
+import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
+import { parseJson, pathOf, readBody, sendError, sendJson } from '../../http/server.ts'
 import { version } from '../../platform/version.ts'
 import type { Caller } from '../guard.ts'
 import { findModel } from '../models-api.ts'

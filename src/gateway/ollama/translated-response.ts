@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
-import { sendJson } from '../../platform/http.ts'
+import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
+import { sendJson } from '../../http/server.ts'
 import { EventData } from './event-data.ts'
 import { errorText } from './from-openai.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { clientRequest, type ClientOptions } from '../../platform/client-request.ts'
+import { clientRequest, type ClientOptions } from '../../http/client/client-request.ts'
 import { AppError } from '../../platform/errors.ts'
-import { request as httpRequest } from '../../platform/node-http.ts'
+import { request as httpRequest } from '../../http/server/node-http.ts'
 import type { Trust } from '../../platform/tls/trust.ts'
 import { internetOnly, type Reach } from './reach.ts'
 

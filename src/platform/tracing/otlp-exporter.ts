@@ -1,6 +1,6 @@
 import { atMost, type Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
-import { requestJson, StrangeAnswerError } from '../http-client.ts'
+import { requestJson, StrangeAnswerError } from '../../http/client.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { otlpBody } from './otlp-body.ts'

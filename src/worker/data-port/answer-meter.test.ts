@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AnswerHead } from '../../platform/answer-parser.ts'
+import type { AnswerHead } from '../../http/upstream/answer-parser.ts'
 import { prometheusText } from '../../platform/exposition.ts'
 import { Metrics } from '../../platform/metrics.ts'
 import { aReport } from '../../../test/support/builders.ts'

@@ -1,7 +1,7 @@
-import type { AnswerHead } from '../../platform/answer-parser.ts'
+import type { AnswerHead } from '../../http/upstream/answer-parser.ts'
 import type { HistogramCell } from '../../platform/histogram-cell.ts'
 import type { Cell } from '../../platform/metrics.ts'
-import type { AnswerObserver, Forwarded } from '../../platform/proxy.ts'
+import type { AnswerObserver, Forwarded } from '../../http/proxy.ts'
 import { usageIn } from './usage-in.ts'
 
 /** The numbers of one replica, held by who counts. */

@@ -1,5 +1,5 @@
-import type { AnswerHead } from '../../platform/answer-parser.ts'
-import type { Forwarded } from '../../platform/proxy.ts'
+import type { AnswerHead } from '../../http/upstream/answer-parser.ts'
+import type { Forwarded } from '../../http/proxy.ts'
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts'
 import { below, type TracedPlace, type Tracer } from '../../platform/tracing/tracer.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { REFUSAL_HEADER, replicaPath } from '../../api/data-port.ts'
-import { readBody } from '../../platform/http.ts'
+import { readBody } from '../../http/server.ts'
 import { until } from '../../../test/support/until.ts'
 import { aDataPort, askRaw, engineThatSays, gatewayHeaders, rawEngine } from '../../../test/support/worker/data-port.ts'
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replicaPath } from '../../api/data-port.ts'
-import type { Handler } from '../../platform/http.ts'
+import type { Handler } from '../../http/server.ts'
 import { until } from '../../../test/support/until.ts'
 import { aDataPort, askRaw, gatewayHeaders } from '../../../test/support/worker/data-port.ts'
 

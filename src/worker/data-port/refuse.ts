@@ -1,8 +1,8 @@
 import { REFUSAL_HEADER } from '../../api/data-port.ts'
 import type { AppError } from '../../platform/errors.ts'
-import type { HttpRequest, HttpResponse } from '../../platform/exchange.ts'
-import { sendJson } from '../../platform/http.ts'
-import { takeTheRest } from '../../platform/proxy.ts'
+import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
+import { sendJson } from '../../http/server.ts'
+import { takeTheRest } from '../../http/proxy.ts'
 
 /**
  * Our word and not the engine's, and marked as such: no engine has answered this request, so another replica may be

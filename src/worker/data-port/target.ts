@@ -1,7 +1,7 @@
 import { MODEL_HEADER } from '../../api/data-port.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { HttpRequest } from '../../platform/exchange.ts'
-import { bearerToken } from '../../platform/http.ts'
+import type { HttpRequest } from '../../http/exchange.ts'
+import { bearerToken } from '../../http/server.ts'
 import { sameSecret } from '../../platform/secrets.ts'
 
 /** A replica as the data port sees it. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { createServer } from '../../platform/node-http.ts'
+import { createServer } from '../../http/server/node-http.ts'
 
 export interface ServedFile {
   body: Buffer

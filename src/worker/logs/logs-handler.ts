@@ -4,8 +4,8 @@ import { logQuery } from '../../api/admin/schemas.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { problemParam, problemText } from '../../platform/problem-text.ts'
-import { sendJson } from '../../platform/http.ts'
-import { SseStream } from '../../platform/sse.ts'
+import { sendJson } from '../../http/server.ts'
+import { SseStream } from '../../http/server/sse.ts'
 import type { ReplicaLogs } from './replica-logs.ts'
 
 /** `path` is what follows `/logs` in the URL. */

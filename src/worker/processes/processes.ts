@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { EngineProfile } from '../../api/engine-profile.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { get } from '../../platform/node-http.ts'
+import { get } from '../../http/server/node-http.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import type { EngineHooks, EngineProcess } from './engine-process.ts'
 import { killStrays } from './engine-signals.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { writeTokens } from '../../../engines/sim/text.ts'
-import type { Handler } from '../../../src/platform/http.ts'
+import type { Handler } from '../../../src/http/server.ts'
 import { serve } from '../../support/http/http.ts'
 import { ask, type Kind } from './ask.ts'
 

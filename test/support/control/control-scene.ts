@@ -21,7 +21,7 @@ import { reconcileOnce, type TurnContext, type TurnOutcome } from '../../../src/
 import { canonicalJson } from '../../../src/core/lib/canonical-json.ts'
 import { formatAddress } from '../../../src/platform/address.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import { startHttpServer } from '../../../src/platform/http.ts'
+import { startHttpServer } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/log.ts'
 import type { Database } from '../../../src/store/database.ts'
 import { acquireLease, type HeldLease } from '../../../src/store/leases.ts'

@@ -1,5 +1,5 @@
 import type { RouteMessage } from '../../../src/api/bus/messages.ts'
-import type { Handler } from '../../../src/platform/http.ts'
+import type { Handler } from '../../../src/http/server.ts'
 import { aGateway, aRoutedModel, type StageOptions } from './gateway-stage.ts'
 import { ScriptedControl } from '../control/scripted-control.ts'
 

@@ -10,10 +10,10 @@ import { allowInference, type Caller } from '../../../src/gateway/guard.ts'
 import { inferenceApi, type InferenceDeps } from '../../../src/gateway/inference.ts'
 import { LiveTable } from '../../../src/gateway/routing-table.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import type { ExchangeHandler } from '../../../src/platform/exchange.ts'
-import type { Handler, UpgradeHandler } from '../../../src/platform/http.ts'
+import type { ExchangeHandler } from '../../../src/http/exchange.ts'
+import type { Handler, UpgradeHandler } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/log.ts'
-import type { Shortcut } from '../../../src/platform/wire/shortcut.ts'
+import type { Shortcut } from '../../../src/http/fast/path/fast-path.ts'
 import { serve } from '../http/http.ts'
 
 export const anyone: Caller = { keyId: null, models: null }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { CableTo } from '../../../src/platform/cable/cable-to.ts'
+import { CableTo } from '../../../src/http/mux/mux-client.ts'
 import { until } from '../until.ts'
 
 /** Where each connection becomes a strand of one cable to this server: who asks there is served on strands. */

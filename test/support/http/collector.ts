@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { systemClock, type Clock } from '../../../src/platform/clock.ts'
-import { readBody } from '../../../src/platform/http.ts'
+import { readBody } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/log.ts'
 import { Metrics } from '../../../src/platform/metrics.ts'
 import { OtlpExporter } from '../../../src/platform/tracing/otlp-exporter.ts'

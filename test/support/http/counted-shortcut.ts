@@ -1,4 +1,4 @@
-import type { Shortcut, ShortLane } from '../../../src/platform/wire/shortcut.ts'
+import type { Shortcut, ShortLane } from '../../../src/http/fast/path/fast-path.ts'
 
 /** Counts how many requests take the shortcut, are answered on it, and become ordinary ones on their way. */
 export class CountedShortcut {

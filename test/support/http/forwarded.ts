@@ -1,5 +1,5 @@
-import type { HttpRequest, HttpResponse } from '../../../src/platform/exchange.ts'
-import { forward, type Forwarded, type Upstream } from '../../../src/platform/proxy.ts'
+import type { HttpRequest, HttpResponse } from '../../../src/http/exchange.ts'
+import { forward, type Forwarded, type Upstream } from '../../../src/http/proxy.ts'
 
 /** Sends a request on and waits for what becomes of it. */
 export function forwarded(

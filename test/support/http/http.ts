@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { formatAddress } from '../../../src/platform/address.ts'
-import { startHttpServer, type Handler, type HttpServerOptions } from '../../../src/platform/http.ts'
+import { startHttpServer, type Handler, type HttpServerOptions } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/log.ts'
 
 /** A real HTTP server on a free loopback port, for as long as the test runs. Returns its URL. */

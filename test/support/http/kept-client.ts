@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { AnswerParser, type AnswerHead } from '../../../src/platform/answer-parser.ts'
+import { AnswerParser, type AnswerHead } from '../../../src/http/upstream/answer-parser.ts'
 
 export interface KeptAnswer {
   status: number

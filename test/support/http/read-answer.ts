@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
-import { AnswerParser, type AnswerHead } from '../../../src/platform/answer-parser.ts'
-import { request as httpRequest } from '../../../src/platform/node-http.ts'
+import { AnswerParser, type AnswerHead } from '../../../src/http/upstream/answer-parser.ts'
+import { request as httpRequest } from '../../../src/http/server/node-http.ts'
 
 /** An answer as it was understood. */
 export interface ReadAnswer {

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream'
-import { createServer } from '../../../src/platform/node-http.ts'
+import { createServer } from '../../../src/http/server/node-http.ts'
 import { wholeOf, type BegunRequest, type ReadRequest } from './read-by-wire.ts'
 
 export interface ReadByNode {

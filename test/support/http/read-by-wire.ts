@@ -1,9 +1,9 @@
 import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
-import { FamiliarHeads } from '../../../src/platform/wire/familiar-heads.ts'
-import type { SharedReadSocket } from '../../../src/platform/wire/shared-reads.ts'
-import { WireConnection } from '../../../src/platform/wire/wire-connection.ts'
-import type { WireRequest } from '../../../src/platform/wire/wire-request.ts'
+import { FamiliarHeads } from '../../../src/http/fast/path/head-cache.ts'
+import type { SharedReadSocket } from '../../../src/http/fast/shared-reads.ts'
+import { WireConnection } from '../../../src/http/fast/fast-connection.ts'
+import type { WireRequest } from '../../../src/http/fast/fast-request.ts'
 
 /** A request as it was understood. */
 export interface ReadRequest {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/platform/clock.ts'
-import type { Handler } from '../../../src/platform/http.ts'
+import type { Handler } from '../../../src/http/server.ts'
 import { WaitingRoom } from '../../../src/gateway/waiting-room.ts'
 import { CountedShortcut } from './counted-shortcut.ts'
 import { aGateway, type StageOptions } from '../gateway/gateway-stage.ts'

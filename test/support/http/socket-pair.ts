@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { withSharedReads } from '../../../src/platform/wire/shared-reads.ts'
+import { withSharedReads } from '../../../src/http/fast/shared-reads.ts'
 import { rawClient, type RawClient } from './raw-client.ts'
 
 export interface SocketPair {

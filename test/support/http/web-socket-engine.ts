@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { UpgradeHandler } from '../../../src/platform/http.ts'
+import type { UpgradeHandler } from '../../../src/http/server.ts'
 import { serve } from './http.ts'
 
 const [TEXT, CLOSE] = [0x1, 0x8]

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from '
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { MODEL_HEADER, REFUSAL_HEADER, replicaPath, REPLICAS_PREFIX } from '../../../src/api/data-port.ts'
-import type { Handler } from '../../../src/platform/http.ts'
-import { request as httpRequest } from '../../../src/platform/node-http.ts'
+import type { Handler } from '../../../src/http/server.ts'
+import { request as httpRequest } from '../../../src/http/server/node-http.ts'
 import { serve } from '../http/http.ts'
-import type { Shortcut } from '../../../src/platform/wire/shortcut.ts'
+import type { Shortcut } from '../../../src/http/fast/path/fast-path.ts'
 import {
   dataPortCables,
   dataPortHandler,

@@ -1,0 +1,369 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
+import type { Address } from '../platform/address.ts'
+import { answerBadRequest } from './server/bad-requests.ts'
+import type { BodyRoom } from './server/body-budget.ts'
+import { asksForCable } from './mux/handshake.ts'
+import { TakenCables } from './mux/mux-server.ts'
+import { checkHead, continueWhenRead } from './server/check-head.ts'
+import { limitConnections } from './server/connection-limit.ts'
+import { AppError, toAppError } from '../platform/errors.ts'
+import type { ExchangeHandler, HttpRequest, HttpResponse } from './exchange.ts'
+import { GrowingBytes } from './server/growing-bytes.ts'
+import { watchHalfClosed } from './server/half-closed.ts'
+import { defaultHttpLimits, type HttpLimits } from './server/limits.ts'
+import { LAST_WORD_MS } from './server/close-grace.ts'
+import { listenOn, type ListenOptions } from './server/listen.ts'
+import type { Logger } from '../platform/log.ts'
+import { NodeConnections } from './server/node-connections.ts'
+import { createServer } from './server/node-http.ts'
+import { takeTheRest } from './proxy.ts'
+import { answerOnSocket, errorHeaders } from './server/socket-answer.ts'
+import { watchBodies } from './server/stalled-bodies.ts'
+import { securedConnections, type SecuredConnections, type SecuredOptions } from './server/secured-connections.ts'
+import { withSharedReads } from './fast/shared-reads.ts'
+import { openWire, type WireOptions } from './fast/fast-server.ts'
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+/** Has the connection for itself. What it throws is answered on the connection, which then ends. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void> | void
+
+export interface HttpServer {
+  readonly address: Address
+  /** Takes no new requests, lets the running ones finish for up to `graceMs`, then cuts what is left. */
+  dispose(graceMs: number): Promise<void>
+}
+
+export interface HttpServerOptions extends ListenOptions {
+  handler: Handler
+  /** Serves plain requests under a path by a way that is several times as fast. The others go to `handler`, too. */
+  wire?: { prefix: string; handler: ExchangeHandler; shortcut?: WireOptions['shortcut'] }
+  /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
+  onUpgrade?: UpgradeHandler
+  /** For requests to carry many connections on one. Throws when this one may not; without it nobody may. */
+  allowCable?: (request: HttpRequest) => void
+  limits?: Partial<HttpLimits>
+  /** Encrypts connections. */
+  tls?: SecuredOptions | undefined
+  log: Logger
+}
+
+const PROBE_AFTER_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
+/** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
+const MOST_TURNS = 100
+/** One in which nothing happens takes 0.002, and 0.012 now and then. */
+const SHORT_TURN_MS = 0.2
+
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { listen, handler, onUpgrade, allowCable, log } = options
+  const limits = { ...defaultHttpLimits, ...options.limits }
+  const server = createServer({
+    headersTimeout: limits.headMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.max(10, Math.floor(limits.headMs / 8)),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: limits.headerBytes,
+    // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+    // Checked here, so that the answer has the shape of all others.
+    requireHostHeader: false,
+    shouldUpgradeCallback: (request) =>
+      (onUpgrade !== undefined && isWebSocket(request)) || (allowCable !== undefined && asksForCable(request)),
+  })
+  // Counted here: the server would leave out those beyond without a word.
+  server.maxHeadersCount = 0
+  // Who has said all he has to say may still wait for the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  const connections = new NodeConnections()
+  const unreadable = new WeakSet<Socket>()
+  const bodies = watchBodies(limits.bodySilenceMs, sendError)
+  const answer = (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): void => {
+    bodies.watch(request, response)
+    try {
+      checkHead(request, limits.headers)
+      const serving = serve(request, response)
+      // Nobody waits for a promise where there need not be one: on the wire most requests are under way by now.
+      if (serving) void serving.catch((thrown: unknown) => sendError(response, toShown(thrown, request, log)))
+    } catch (thrown) {
+      sendError(response, toShown(thrown, request, log))
+    }
+  }
+  const fast = options.wire
+  const wire =
+    fast &&
+    openWire({
+      prefix: fast.prefix,
+      limits,
+      keepAliveMs: KEEP_ALIVE_MS,
+      serve: (request, response) => answer(request, response, fast.handler),
+      shortcut: fast.shortcut,
+    })
+  const secured = options.tls && securedConnections(options.tls, limits.headMs)
+  const secure: SecuredConnections['take'] = (socket, onReady) =>
+    secured ? secured.take(socket, onReady) : onReady(socket)
+  const limit = limitConnections(server, {
+    most: limits.connections,
+    replace: (socket) => (wire && !secured ? withSharedReads(socket) : socket),
+    secure,
+    onConnection(socket, accept) {
+      const take = (): void => {
+        accept()
+        connections.take(socket)
+        const open = connections.openOn(socket)
+        socket.once('end', () => open.size > 0 && watchHalfClosed(socket, open))
+      }
+      if (wire) wire.take(socket, take)
+      else take()
+    },
+  })
+  const cables = new TakenCables((strand) => limit.take(strand))
+  server.on('clientError', (error, stream) => {
+    const socket = stream as Socket
+    // Whatever follows on this connection is as unreadable.
+    if (unreadable.has(socket)) return
+    unreadable.add(socket)
+    answerBadRequest(error, socket, connections.openOn(socket), limits)
+  })
+  const run = (request: IncomingMessage, response: ServerResponse, serve: Handler): void => {
+    connections.begin(request.socket, response)
+    // A client that goes away is not a failure; what waits on it looks at `close`.
+    response.on('error', () => {})
+    request.on('error', () => {})
+    answer(request, response, () => serve(request, response))
+  }
+  server.on('request', (request, response) => run(request, response, handler))
+  server.on('checkContinue', (request, response) => {
+    continueWhenRead(request, response)
+    run(request, response, handler)
+  })
+  server.on('checkExpectation', (request, response) => run(request, response, refuseExpectation))
+  server.on('upgrade', (request, stream, head) => {
+    const socket = stream as Socket
+    socket.on('error', () => {})
+    // An answer that is still to come would run into what is said after the switch.
+    if (connections.openOn(socket).size > 0) return void socket.destroy()
+    connections.switch(socket)
+    void (async () => {
+      try {
+        checkHead(request, limits.headers)
+        if (!asksForCable(request)) return await onUpgrade?.(request, socket, head)
+        allowCable!(request)
+        cables.take(socket, head)
+      } catch (thrown) {
+        answerOnSocket(socket, toShown(thrown, request, log))
+      }
+    })()
+  })
+  await listenOn(server, options)
+  const { port } = server.address() as AddressInfo
+  return {
+    address: { host: listen.host, port },
+    async dispose(graceMs) {
+      await acceptWaiting(server)
+      // Its own would close those that are idle, too, and at once.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+      connections.close()
+      wire?.close()
+      cables.close()
+      const endSilent = (): void => secured?.dispose()
+      const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
+      const cut = setTimeout(() => {
+        wire?.destroy()
+        connections.destroy()
+      }, graceMs)
+      await closed
+      await limit.whenNone()
+      // Now for what else it holds.
+      server.close()
+      clearTimeout(silent)
+      clearTimeout(cut)
+      endSilent()
+      wire?.destroy()
+      bodies.dispose()
+    },
+  }
+}
+
+/**
+ * The system resets connections that it has made for us and we have not taken when the listener closes. What came during a
+ * long turn, or while this process did not run, may not have been seen yet, so only short ones say that nothing waits.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0
+  const onConnection = (): void => void (quietTurns = 0)
+  server.on('connection', onConnection)
+  // The first turn may end before the system has been asked.
+  for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
+    quietTurns += 1
+    const beganMs = performance.now()
+    await nextTurn()
+    if (performance.now() - beganMs > SHORT_TURN_MS) quietTurns = 0
+  }
+  server.off('connection', onConnection)
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket'
+}
+
+function refuseExpectation({ headers }: IncomingMessage): void {
+  const text = `Expect: ${headers.expect} cannot be met; the only expectation that is understood is 100-continue.`
+  throw new AppError('expectation_failed', text)
+}
+
+function toShown(thrown: unknown, request: HttpRequest, log: Logger): AppError {
+  const error = toAppError(thrown)
+  if (error.code === 'internal') log.error({ err: thrown, path: pathOf(request) }, 'http: a request failed')
+  return error
+}
+
+export function pathOf(request: HttpRequest): string {
+  const url = request.url ?? '/'
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+export function sendJson(
+  response: HttpResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.end(beginJson(response, status, body, headers))
+}
+
+/** Sends the head; returns the text that belongs to it. */
+function beginJson(
+  response: HttpResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): string {
+  const text = `${JSON.stringify(body)}\n`
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(text)),
+    ...headers,
+  })
+  return text
+}
+
+/**
+ * The error as the client's last word. A response that has begun cannot be taken back: it is cut, never ended as if whole.
+ * Who is still sending has it at once and is heard for a while, because a connection closed on him may lose him the answer.
+ */
+export function sendError(response: HttpResponse, error: AppError, body: unknown = error.toBody()): void {
+  const { req: request } = response
+  if (response.headersSent) return void response.destroy()
+  if (request.complete) return sendJson(response, error.status, body, errorHeaders(error))
+  // What is left of an unread body would be taken for the next request.
+  const headers = { ...errorHeaders(error), connection: 'close' }
+  response.write(beginJson(response, error.status, body, headers))
+  const end = (): void => void response.end()
+  if (request.destroyed) return end()
+  request.once('end', end).once('close', end)
+  takeTheRest(request)
+}
+
+export interface ReadOptions {
+  /** All of the body has to be here within this time. */
+  withinMs?: number | undefined
+  /** Where it counts. Whoever opened it releases it, when nothing of the body is kept any more. */
+  room?: BodyRoom | undefined
+}
+
+/** The whole body, up to a limit. */
+export async function readBody(
+  request: HttpRequest,
+  limitBytes: number,
+  { withinMs, room }: ReadOptions = {},
+): Promise<Buffer> {
+  const { whole } = request
+  if (whole && whole.length <= limitBytes) {
+    room?.grow(whole.length)
+    room?.settle()
+    return Promise.resolve(whole)
+  }
+  return new Promise((resolve, reject) => {
+    const tooLarge = (): AppError =>
+      new AppError('too_large', `The request body is larger than the limit of ${limitBytes} bytes.`)
+    const said = request.headers['content-length']
+    const length = said === undefined ? undefined : Number(said)
+    if (length !== undefined && length > limitBytes) return reject(tooLarge())
+    const bytes = new GrowingBytes(length)
+    const late = withinMs === undefined ? undefined : setTimeout(() => stop(tooSlow(withinMs)), withinMs)
+    const over = (): void => {
+      clearTimeout(late)
+      request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
+    }
+    const stop = (error: AppError): void => {
+      over()
+      room?.release()
+      request.pause()
+      reject(error)
+    }
+    const onData = (chunk: Buffer): void => {
+      if (bytes.length + chunk.length > limitBytes) return stop(tooLarge())
+      try {
+        room?.grow(chunk.length)
+      } catch (error) {
+        return stop(toAppError(error))
+      }
+      bytes.push(chunk)
+    }
+    const onEnd = (): void => {
+      over()
+      room?.settle()
+      resolve(bytes.take())
+    }
+    const onCut = (cause?: Error): void => {
+      const text = 'The connection ended before the whole request body had arrived.'
+      stop(new AppError('bad_request', text, { cause }))
+    }
+    if (room) room.onRefused = stop
+    if (request.destroyed) return onCut()
+    try {
+      if (length !== undefined) room?.announce(length)
+    } catch (error) {
+      return stop(toAppError(error))
+    }
+    request.on('data', onData).once('end', onEnd).once('close', onCut).once('error', onCut)
+  })
+}
+
+function tooSlow(withinMs: number): AppError {
+  return new AppError('timeout', `The request body did not arrive whole within ${withinMs / 1000} s.`)
+}
+
+/** Parses JSON whose errors a person can act on. */
+export function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw new AppError('bad_request', 'The request body is empty; a JSON object was expected.')
+  const text = body.toString('utf8')
+  try {
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw new AppError('bad_request', `The request body is not valid JSON${whereItFails(text)}.`, { cause })
+  }
+}
+
+function whereItFails(text: string): string {
+  const at = jsonMistakeAt(text)
+  if (at === undefined) return ''
+  if (at === text.length) return `: it ends too early, at position ${at}`
+  const before = text.slice(0, at).split('\n')
+  return ` at position ${at} (line ${before.length}, column ${before.at(-1)!.length + 1})`
+}
+
+/** The token of `Authorization: Bearer <token>`. */
+export function bearerToken(request: HttpRequest): string | undefined {
+  return /^Bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+}
