@@ -3,7 +3,7 @@ import { earlyRoom } from './early-room.ts'
 import { formatAddress } from './platform/address.ts'
 import { sendJson, startHttpServer } from './http/server.ts'
 import type { ExchangeHandler } from './http/exchange.ts'
-import { silentLogger } from './platform/log.ts'
+import { silentLogger } from './platform/run/log.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
 import { until } from '../test/support/until.ts'
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { adminApi } from './control/admin-api.ts'
-import { systemClock } from './platform/clock.ts'
+import { systemClock } from './platform/run/clock.ts'
 import { writeLiveBackup } from './store/backup/live-backup.ts'
 import { openDatabase } from './store/database.ts'
 import { findMigrations } from './store/migration-files.ts'

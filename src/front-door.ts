@@ -7,10 +7,10 @@ import { allowInference, allowMetrics, type Caller, type GuardDeps } from './gat
 import { isOllamaPath, sendOllamaError } from './gateway/ollama/ollama-api.ts'
 import { AppError } from './platform/errors.ts'
 import type { ExchangeHandler, HttpRequest, HttpResponse } from './http/exchange.ts'
-import { sendMetrics } from './platform/exposition.ts'
+import { sendMetrics } from './platform/metrics/exposition.ts'
 import { sendHealth, type Check } from './http/server/health.ts'
 import { pathOf, type Handler } from './http/server.ts'
-import type { FamilySource, Metrics } from './platform/metrics.ts'
+import type { FamilySource, Metrics } from './platform/metrics/metrics.ts'
 import { projectFolder } from './platform/version.ts'
 
 /** A handler that is told who asks. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { Config } from './config/options.ts'
-import type { Lifetime } from './platform/lifetime.ts'
+import type { Lifetime } from './platform/run/lifetime.ts'
 import { version } from './platform/version.ts'
 import type { FigureMessage } from './shared-figures.ts'
 import { writeWhole } from './platform/write-whole.ts'

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { Worker } from 'node:cluster'
 import { expect, test } from 'vitest'
 import { Children } from './gateway-processes.ts'
-import { silentLogger } from './platform/log.ts'
+import { silentLogger } from './platform/run/log.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
 
 class FakeChild extends EventEmitter {

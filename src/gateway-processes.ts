@@ -11,10 +11,10 @@ import {
   type Serving,
 } from './gateway-process.ts'
 import type { Address } from './platform/address.ts'
-import { systemClock as clock, type Clock } from './platform/clock.ts'
+import { systemClock as clock, type Clock } from './platform/run/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { listenError } from './http/server/listen.ts'
-import type { Logger } from './platform/log.ts'
+import type { Logger } from './platform/run/log.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { FigureExchange, isFigureMessage, type FigureMessage } from './shared-figures.ts'
 

@@ -5,7 +5,7 @@ import { options, type Config, type OptionName } from './config/options.ts'
 import { findConfigFile, fromEnvironment } from './config/sources.ts'
 import { toConfig } from './config/to-config.ts'
 import { AppError, messageOf } from './platform/errors.ts'
-import { stderrOutput } from './platform/outputs.ts'
+import { stderrOutput } from './platform/run/outputs.ts'
 import { knowsUtf8, toAscii } from './platform/terminal-looks.ts'
 import { version } from './platform/version.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openMessageBus, type MessageBusOptions } from './message-bus.ts'
-import { silentLogger } from './platform/log.ts'
+import { silentLogger } from './platform/run/log.ts'
 
 const named: MessageBusOptions = {
   natsUrl: 'nats://10.0.0.9:4222',

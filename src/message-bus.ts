@@ -13,7 +13,7 @@ import { formatAddress, hostAndPort, isLoopback, reachableAddress, type Address 
 import { AppError } from './platform/errors.ts'
 import { fileProblem } from './platform/file-problem.ts'
 import { listenError } from './http/server/listen.ts'
-import type { Logger } from './platform/log.ts'
+import type { Logger } from './platform/run/log.ts'
 import { readPair, type CertificatePair } from './platform/tls/certificate-pair.ts'
 import { readTrust } from './platform/tls/trust.ts'
 

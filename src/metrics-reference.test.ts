@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { MOST_SETS } from './platform/label-sets.ts'
-import type { Definition } from './platform/metrics.ts'
+import { MOST_SETS } from './platform/metrics/label-sets.ts'
+import type { Definition } from './platform/metrics/metrics.ts'
 import { allMetrics, type Counting } from '../test/support/all-metrics.ts'
 
 const WHERE: Record<Counting, string> = {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Config } from './config/options.ts'
 import { isLoopback } from './platform/address.ts'
-import { systemClock as clock } from './platform/clock.ts'
-import type { Lifetime } from './platform/lifetime.ts'
-import type { Logger } from './platform/log.ts'
+import { systemClock as clock } from './platform/run/clock.ts'
+import type { Lifetime } from './platform/run/lifetime.ts'
+import type { Logger } from './platform/run/log.ts'
 import { fixedTls, tlsFromFiles, type ListenerTls } from './platform/tls/listener-tls.ts'
 import { selfSignedPair } from './platform/tls/self-signed.ts'
 

@@ -1,5 +1,5 @@
-import { Metrics } from './platform/metrics.ts'
-import { processMetrics } from './platform/process-metrics.ts'
+import { Metrics } from './platform/metrics/metrics.ts'
+import { processMetrics } from './platform/metrics/process-metrics.ts'
 import { version } from './platform/version.ts'
 
 /** The numbers of this process, whichever roles count into them. */

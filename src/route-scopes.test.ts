@@ -6,7 +6,7 @@ import type { KeyScope } from './api/key-scope.ts'
 import { frontDoor } from './front-door.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { sendJson, type Handler } from './http/server.ts'
-import { Metrics } from './platform/metrics.ts'
+import { Metrics } from './platform/metrics/metrics.ts'
 import { serve } from '../test/support/http/http.ts'
 import { dataPortHandler, healthHandler } from './worker/data-port.ts'
 

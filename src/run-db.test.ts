@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { runCommand, type Said } from '../test/support/cli/cli-command.ts'
 import { fillStore } from '../test/support/store/filled-store.ts'
 import { tempFolder } from '../test/support/temp-folder.ts'
-import { systemClock } from './platform/clock.ts'
+import { systemClock } from './platform/run/clock.ts'
 import { openDataFolder } from './platform/data-folder.ts'
 import { openDatabase } from './store/database.ts'
 

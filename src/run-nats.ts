@@ -1,7 +1,7 @@
 import { newNatsOperator, newSigningKey } from './bus/nats-operator.ts'
 import { formatAddress, hostAndPort } from './platform/address.ts'
 import type { Config } from './config/options.ts'
-import { systemClock } from './platform/clock.ts'
+import { systemClock } from './platform/run/clock.ts'
 import { AppError } from './platform/errors.ts'
 import { shellWord } from './cli/format.ts'
 import type { Invocation } from './cli/parse-arguments.ts'

@@ -1,13 +1,13 @@
 import type { Config } from './config/options.ts'
-import { systemClock as clock } from './platform/clock.ts'
-import { noteCrash } from './platform/crash.ts'
+import { systemClock as clock } from './platform/run/clock.ts'
+import { noteCrash } from './platform/run/crash.ts'
 import { messageOf } from './platform/errors.ts'
 import { startFailure } from './platform/full-disk.ts'
-import { Lifetime } from './platform/lifetime.ts'
-import { createLogger, type Logger } from './platform/log.ts'
+import { Lifetime } from './platform/run/lifetime.ts'
+import { createLogger, type Logger } from './platform/run/log.ts'
 import { lowFileLimit } from './platform/open-file-limit.ts'
-import { flushOutputs, stderrOutput, stdoutOutput } from './platform/outputs.ts'
-import { untilSignal } from './platform/signals.ts'
+import { flushOutputs, stderrOutput, stdoutOutput } from './platform/run/outputs.ts'
+import { untilSignal } from './platform/run/signals.ts'
 
 /** How long everything may take to stop once running requests had their time to finish. */
 const STOP_WITHIN_MS = 60_000

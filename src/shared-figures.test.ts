@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { prometheusText } from './platform/exposition.ts'
-import { Metrics } from './platform/metrics.ts'
+import { prometheusText } from './platform/metrics/exposition.ts'
+import { Metrics } from './platform/metrics/metrics.ts'
 import { FigureExchange, isFigureMessage, SiblingFigures, type FigureMessage } from './shared-figures.ts'
 import { readExposition } from '../test/support/http/exposition.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from './platform/clock.ts'
-import type { Definition, Family, FamilySource, Point } from './platform/metrics.ts'
+import type { Clock } from './platform/run/clock.ts'
+import type { Definition, Family, FamilySource, Point } from './platform/metrics/metrics.ts'
 
 /** What one process shows, as it travels between processes: JSON has no endless bound, so that one is null. */
 interface Sheet {

@@ -1,11 +1,11 @@
 import { fileProblem, type OpenFile } from './store/open-file.ts'
 import type { Database } from './store/database.ts'
 import type { Condition, Conditions } from './control/conditions.ts'
-import type { Clock } from './platform/clock.ts'
-import type { Dispose } from './platform/lifetime.ts'
-import type { OutputTrouble } from './platform/lossy-output.ts'
-import { startLoop } from './platform/loop.ts'
-import { stderrOutput } from './platform/outputs.ts'
+import type { Clock } from './platform/run/clock.ts'
+import type { Dispose } from './platform/run/lifetime.ts'
+import type { OutputTrouble } from './platform/run/lossy-output.ts'
+import { startLoop } from './platform/run/loop.ts'
+import { stderrOutput } from './platform/run/outputs.ts'
 
 const PERIOD_MS = 2000
 /** The database file and the clock of its server are looked at every 30 s, and every 2 s while something is wrong. */

@@ -23,7 +23,7 @@ function aRepository(): string {
   writeFileSync(
     join(folder, 'run.ts'),
     `import { writeFileSync } from 'node:fs'
-import { untilSignal } from ${JSON.stringify(join(root, 'src/platform/signals.ts'))}
+import { untilSignal } from ${JSON.stringify(join(root, 'src/platform/run/signals.ts'))}
 const alive = setInterval(() => {}, 1000)
 const signal = untilSignal()
 writeFileSync('pid.tmp', String(process.pid))

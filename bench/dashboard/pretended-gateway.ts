@@ -1,9 +1,9 @@
 import type { GatewayCredentials } from '../../src/api/admin/schemas.ts'
-import { SPOKEN } from '../../src/platform/protocol.ts'
+import { SPOKEN } from '../../src/platform/peer-versions.ts'
 import type { GatewayTrafficMessage, ReportedReplicaMessage } from '../../src/api/bus/messages.ts'
 import { connectBus } from '../../src/bus/bus.ts'
 import { newSeed, publicKeyOf } from '../../src/bus/nkey.ts'
-import { silentLogger } from '../../src/platform/log.ts'
+import { silentLogger } from '../../src/platform/run/log.ts'
 import type { Frontend } from './frontend-process.ts'
 
 /** As often as a gateway tells of its load while it changes, and of what it has served. */

@@ -1,6 +1,6 @@
 import { REPLICAS_PREFIX } from '../../src/api/data-port.ts'
 import { startHttpServer } from '../../src/http/server.ts'
-import { silentLogger } from '../../src/platform/log.ts'
+import { silentLogger } from '../../src/platform/run/log.ts'
 import {
   dataPortCables,
   dataPortHandler,

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.ts'
-import { SPOKEN } from '../../src/platform/protocol.ts'
+import { SPOKEN } from '../../src/platform/peer-versions.ts'
 import { connectBus, type Bus } from '../../src/bus/bus.ts'
 import { newSeed, publicKeyOf, sign } from '../../src/bus/nkey.ts'
 import { canonicalJson } from '../../src/core/lib/canonical-json.ts'
-import { silentLogger } from '../../src/platform/log.ts'
+import { silentLogger } from '../../src/platform/run/log.ts'
 
 /**
  * What the heartbeats of a fleet cost the frontend that leads: its share of one core while nodes beat every 5 s over the

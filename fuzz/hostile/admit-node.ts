@@ -2,7 +2,7 @@ import type { NodeRegistration, Registered } from '../../src/api/admin/schemas.t
 import type { BusAddress } from '../../src/bus/connect.ts'
 import { newSeed, publicKeyOf, sign } from '../../src/bus/nkey.ts'
 import { canonicalJson } from '../../src/core/lib/canonical-json.ts'
-import { SPOKEN } from '../../src/platform/protocol.ts'
+import { SPOKEN } from '../../src/platform/peer-versions.ts'
 
 export interface AdmittedNode {
   id: string

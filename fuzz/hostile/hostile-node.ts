@@ -1,5 +1,5 @@
 import { connectBus } from '../../src/bus/bus.ts'
-import { silentLogger } from '../../src/platform/log.ts'
+import { silentLogger } from '../../src/platform/run/log.ts'
 import { aHeartbeat } from '../../test/support/builders.ts'
 import type { AdmittedNode } from './admit-node.ts'
 import { startAttack } from './attack.ts'

@@ -26,6 +26,6 @@ export function whenNpmIsGone(root, act) {
 
 /** Ends this process as SIGTERM does, unless it is on its way out already: a second signal would hurry it. */
 export function stopInOrder() {
-  // Who stops in order listens to this (src/platform/signals.ts, runWith and install.js).
+  // Who stops in order listens to this (src/platform/run/signals.ts, runWith and install.js).
   if (!process.emit('orphaned')) process.kill(process.pid, 'SIGTERM')
 }

@@ -1,4 +1,4 @@
-import { silentLogger, type Logger } from '../../src/platform/log.ts'
+import { silentLogger, type Logger } from '../../src/platform/run/log.ts'
 import type { Trace } from '../trace.ts'
 
 /** What a process logs goes into the trace: it is made to be read by people. */

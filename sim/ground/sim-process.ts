@@ -1,5 +1,5 @@
 import type { BusRole } from '../../src/api/bus/subjects.ts'
-import type { Clock } from '../../src/platform/clock.ts'
+import type { Clock } from '../../src/platform/run/clock.ts'
 import type { EventQueue } from '../event-queue.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { engineProfile, type EngineProfile } from '../../src/api/engine-profile.ts'
-import { sleep } from '../../src/platform/clock.ts'
+import { sleep } from '../../src/platform/run/clock.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import type { ReplicaDeps } from '../../src/worker/launch.ts'
 import type { SimProcess } from '../ground/sim-process.ts'

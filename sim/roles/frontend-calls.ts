@@ -1,6 +1,6 @@
 import type { Registered } from '../../src/api/admin/schemas.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { SPOKEN } from '../../src/platform/protocol.ts'
+import { SPOKEN } from '../../src/platform/peer-versions.ts'
 import type { Facts } from '../../src/worker/frontends.ts'
 import type { Cluster } from '../cluster.ts'
 import type { SimProcess } from '../ground/sim-process.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { permissionsFor, type BusRole } from '../api/bus/subjects.ts'
 import { AppError } from '../platform/errors.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aHeartbeat } from '../../test/support/builders.ts'
 import { aDecision } from '../../test/support/gateway/decision.ts'
 import { until } from '../../test/support/until.ts'

@@ -17,10 +17,10 @@ import {
   type SubjectName,
 } from '../api/bus/subjects.ts'
 import { cutText } from '../core/lib/cut-text.ts'
-import { systemClock, type Clock } from '../platform/clock.ts'
+import { systemClock, type Clock } from '../platform/run/clock.ts'
 import { AppError, errorTable, messageOf, toAppError, type ErrorCode } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import { RepeatedLines } from '../platform/repeated-lines.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { RepeatedLines } from '../platform/run/repeated-lines.ts'
 import { connectNats, type BusAddress } from './connect.ts'
 import { Inbox } from './inbox.ts'
 import { NodeBudget } from './node-budget.ts'

@@ -1,6 +1,6 @@
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { lifeMsOf } from './user-jwt.ts'
 
 export interface HoldDeps {

@@ -9,8 +9,8 @@ import {
   type RequestName,
   type SubjectName,
 } from '../api/bus/subjects.ts'
-import type { Logger } from '../platform/log.ts'
-import { silentLogger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aHeartbeat } from '../../test/support/builders.ts'
 import { until } from '../../test/support/until.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'

@@ -1,5 +1,5 @@
-import type { Metrics } from '../platform/metrics.ts'
-import { SHORT_BOUNDS, timed } from '../platform/timed.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import { SHORT_BOUNDS, timed } from '../platform/metrics/call-times.ts'
 import type { Bus } from './bus.ts'
 
 /** The same bus, with the time that its answers take counted, and whether it is there. */

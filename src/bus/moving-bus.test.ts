@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { permissionsFor } from '../api/bus/subjects.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { until } from '../../test/support/until.ts'
 import { startBroker } from './broker/broker.ts'
 import { connectBus, type Bus } from './bus.ts'

@@ -1,6 +1,6 @@
 import type { BusRole, EventName, MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { connectBus, type Bus, type RequestOptions, type Responder } from './bus.ts'
 import type { BusAddress, BusTls } from './connect.ts'
 

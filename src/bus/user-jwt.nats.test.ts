@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { inboxPrefix, permissionsFor, type BusRole } from '../api/bus/subjects.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aHeartbeat } from '../../test/support/builders.ts'
 import { natsAccounts } from '../../test/support/bus/nats-accounts.ts'
 import { startNatsServer } from '../../test/support/bus/nats-server.ts'

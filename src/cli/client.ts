@@ -3,7 +3,7 @@ import type { Cluster } from './cluster.ts'
 import type { Invocation } from './parse-arguments.ts'
 import { painter, type Paint } from './style.ts'
 import type { Terminal } from './terminal.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 
 /** What a command that talks to a cluster works with. */
 export interface Client {

@@ -1,5 +1,5 @@
 import { flagOf, type Config } from '../config/options.ts'
-import { systemClock, type Clock } from '../platform/clock.ts'
+import { systemClock, type Clock } from '../platform/run/clock.ts'
 import { adminClient } from './admin-client.ts'
 import { bench } from './bench/bench.ts'
 import type { Act, Client } from './client.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts'
-import { untilSignal } from '../platform/signals.ts'
+import { untilSignal } from '../platform/run/signals.ts'
 import { knowsUtf8, toAscii, wantsColour } from '../platform/terminal-looks.ts'
 import { openScreen } from './screen.ts'
 import { cutWith } from './text-width.ts'

@@ -1,5 +1,5 @@
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { hashSecret } from '../platform/secrets.ts'
 import type { Database } from '../store/database.ts'
 import { recordFrontend } from '../store/frontends.ts'

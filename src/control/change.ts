@@ -1,4 +1,4 @@
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import type { Database, Sql } from '../store/database.ts'
 import { appendEvent, type NewEvent } from '../store/events.ts'
 import { actingNow } from './acting.ts'

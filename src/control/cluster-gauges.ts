@@ -1,7 +1,7 @@
 import { statusOf } from '../core/nodes/status.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
 import type { Node, World } from '../core/types.ts'
-import type { Metrics, Sample } from '../platform/metrics.ts'
+import type { Metrics, Sample } from '../platform/metrics/metrics.ts'
 import { memoryGauges } from './memory-gauges.ts'
 
 /** What the leader knows; nothing of it is shown by those who follow, so that a cluster counts once. */

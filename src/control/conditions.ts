@@ -1,5 +1,5 @@
 import type { Problem } from '../api/admin/cluster-schemas.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 
 /** What an admin is told of a condition. */
 export interface Condition {

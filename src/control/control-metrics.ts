@@ -1,8 +1,8 @@
 import type { Step } from '../core/reconcile/plan.ts'
-import type { Clock } from '../platform/clock.ts'
-import { startLoop, type Loop, type LoopOptions } from '../platform/loop.ts'
-import type { Metrics } from '../platform/metrics.ts'
-import { SHORT_BOUNDS, timed } from '../platform/timed.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import { startLoop, type Loop, type LoopOptions } from '../platform/run/loop.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import { SHORT_BOUNDS, timed } from '../platform/metrics/call-times.ts'
 
 export type ControlCounts = ReturnType<typeof controlMetrics>
 

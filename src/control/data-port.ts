@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { hostAndPort, type Address } from '../platform/address.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { get } from '../http/server/node-http.ts'
 import type { NodeRow } from '../store/nodes.ts'

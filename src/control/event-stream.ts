@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { EventView } from '../api/admin/schemas.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { SseStream } from '../http/server/sse.ts'
 
 /** Who does not read while this much waits is not reading; it can come back and go on where it was. */

@@ -1,7 +1,7 @@
 import { replicaKey } from '../core/lib/replica-key.ts'
 import type { Step } from '../core/reconcile/plan.ts'
 import type { Replica } from '../core/types.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import type { ControlCounts } from './control-metrics.ts'
 
 /** What control has done, told once, with ids, and counted. Considering is silent. */

@@ -1,5 +1,5 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { StoredReplica } from '../store/replicas.ts'
 
 /** A gateway that is silent for so long has no requests any more, or is gone with them. */

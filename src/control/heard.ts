@@ -1,6 +1,6 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { GatewayLoads } from './gateway-loads.ts'
 import type { Heard } from './live/picture.ts'
 import { Traffic } from './traffic.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TokenCreated, TokenView } from '../api/admin/schemas.ts'
-import { SPOKEN } from '../platform/protocol.ts'
+import { SPOKEN } from '../platform/peer-versions.ts'
 import { newSeed, publicKeyOf } from '../bus/nkey.ts'
 import { listEvents } from '../store/events.ts'
 import { listNodes } from '../store/nodes.ts'

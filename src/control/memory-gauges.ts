@@ -1,7 +1,7 @@
 import { memoryOn } from '../core/memory/need.ts'
 import { needOf } from '../core/placement/need-of.ts'
 import type { Model, Node, Replica, World } from '../core/types.ts'
-import type { Metrics, Sample } from '../platform/metrics.ts'
+import type { Metrics, Sample } from '../platform/metrics/metrics.ts'
 
 /** Memory of nodes and replicas: what there is, what is held for whom, what was computed and what was seen. */
 export function memoryGauges(metrics: Metrics, world: () => World | undefined): void {

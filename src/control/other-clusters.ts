@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { CLUSTER_HEADER } from '../platform/kept-cluster.ts'
 import { addressOf } from './acting.ts'

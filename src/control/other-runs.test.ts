@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { openDatabase } from '../store/database.ts'
 import { aHeartbeat } from '../../test/support/builders.ts'
 import { ControlBus } from '../../test/support/control/control-bus.ts'

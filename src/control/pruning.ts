@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { Database } from '../store/database.ts'
 import { pruneEvents } from '../store/events.ts'
 import { pruneFrontends } from '../store/frontends.ts'

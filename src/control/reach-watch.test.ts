@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Conditions } from './conditions.ts'
 import { ReachWatch } from './reach-watch.ts'

@@ -1,7 +1,7 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { hostAndPort } from '../platform/address.ts'
-import { startLoop, type Loop } from '../platform/loop.ts'
+import { startLoop, type Loop } from '../platform/run/loop.ts'
 import type { Condition, Conditions } from './conditions.ts'
 
 /** What registration tells of a node. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { tempFolder } from '../../test/support/temp-folder.ts'
 import { readDeclaredRules } from './read-declared-rules.ts'
 

@@ -6,7 +6,7 @@ import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 import { yamlProblem } from '../platform/yaml-problem.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 
 /** A value of the configuration, and where it was given. */
 interface Given<T> {

@@ -12,9 +12,9 @@ import { remoteModel } from '../model-files/header/remote-model.ts'
 import type { Hub } from '../model-files/source/hub.ts'
 import { parseSource } from '../model-files/source/source.ts'
 import { splitParts } from '../model-files/source/split-parts.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { findBelow, listFiles } from './models-folder.ts'
 
 export type FactsRead = Pick<ModelFacts, 'payloadBytes' | 'header'>

@@ -1,6 +1,6 @@
 import type { NodeRegistration } from '../api/admin/schemas.ts'
 import { SIGNATURE_LIFE_MS } from '../api/node-signature.ts'
-import { refuseProtocol, SPOKEN } from '../platform/protocol.ts'
+import { refuseProtocol, SPOKEN } from '../platform/peer-versions.ts'
 import { verify } from '../bus/nkey.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
 import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'

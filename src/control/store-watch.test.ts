@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Conditions } from './conditions.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import type { Condition, Conditions } from './conditions.ts'

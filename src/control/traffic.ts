@@ -1,6 +1,6 @@
 import { HISTORY_STEP_MS, HISTORY_STEPS, type LiveTraffic, type Traffic as View } from '../api/admin/live-schemas.ts'
 import type { GatewayTrafficMessage } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { StepCounts, type Counts } from './step-counts.ts'
 
 /** Over so many steps a rate is taken, and as much as has passed of the one that runs. */

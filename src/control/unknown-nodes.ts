@@ -1,6 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import type { Logger } from '../platform/run/log.ts'
 import type { Database } from '../store/database.ts'
 import { queryAmong } from '../store/query-among.ts'
 

@@ -2,7 +2,7 @@ import { MOST_TOLD_NODES } from '../api/rule-decision.ts'
 import type { Refusal } from '../core/placement/types.ts'
 import { describeRefusal } from '../core/placement/refusals.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { ControlEvents } from './events.ts'
 
 const PATIENCE_MS = 5000

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { GatewayCredentials } from '../api/admin/schemas.ts'
-import { SPOKEN } from '../platform/protocol.ts'
+import { SPOKEN } from '../platform/peer-versions.ts'
 import { AnyFrontend, StrangersError } from '../http/client/any-frontend.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { askFrontends, stayAdmitted } from './admission.ts'
 

@@ -1,10 +1,10 @@
 import { gatewayCredentials, type GatewayCredentials } from '../api/admin/schemas.ts'
-import { askInCommon } from '../platform/protocol.ts'
+import { askInCommon } from '../platform/peer-versions.ts'
 import { backoff, holdConnection, newContact, type HoldDeps } from '../bus/hold-connection.ts'
 import { isLastWord, StrangersError, type AnyFrontend } from '../http/client/any-frontend.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 
 export interface AdmissionDeps {
   /** Asks for a place on the bus. */

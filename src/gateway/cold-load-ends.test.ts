@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aColdPlace, outcomes, waiterOf } from '../../test/support/gateway/cold-place.ts'
 import { aRouteMessage } from '../../test/support/gateway/gateway-stage.ts'
 import { aLoading, aLoadStatus } from '../../test/support/control/scripted-control.ts'

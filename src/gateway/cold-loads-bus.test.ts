@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../platform/clock.ts'
-import { silentLogger } from '../platform/log.ts'
+import { systemClock } from '../platform/run/clock.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { anyone, answer, aRouteMessage, aRoutedModel, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
 import { serve } from '../../test/support/http/http.ts'
 import { roleBuses } from '../../test/support/bus/role-buses.ts'

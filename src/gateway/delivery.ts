@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { UpstreamConnection } from '../http/upstream/upstream-connection.ts'
 import { noteCandidates, noteLeftOut } from './candidates.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { KeptCluster } from '../platform/kept-cluster.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 
 const TOLD_EVERY_MS = 60_000
 /** A leader says something every few seconds: one that has been silent for so long has gone. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { prometheusText } from '../platform/exposition.ts'
-import { Metrics } from '../platform/metrics.ts'
+import { prometheusText } from '../platform/metrics/exposition.ts'
+import { Metrics } from '../platform/metrics/metrics.ts'
 import type { Decision, Try } from './decisions.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { LiveTable, type LiveRoute } from './routing-table.ts'

@@ -1,7 +1,7 @@
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
 import type { KeyScope } from '../api/key-scope.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { HttpRequest } from '../http/exchange.ts'
 import { hashSecret, sameHash } from '../platform/secrets.ts'

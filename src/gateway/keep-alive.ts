@@ -1,5 +1,5 @@
 import type { LoadStatus } from '../api/load-status.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/exchange.ts'
 import { errorEvent, type ApiStyle } from './api-errors.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { Outliers } from './outliers.ts'
 import type { Probe, Verdict } from './probe.ts'
 import { RouteNotes } from './route-notes.ts'

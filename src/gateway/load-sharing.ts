@@ -1,6 +1,6 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 
 export interface LoadSharingDeps {
   bus: Pick<Bus, 'publish' | 'subscribe' | 'isConnected'>

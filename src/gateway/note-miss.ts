@@ -1,5 +1,5 @@
 import { isUnsent } from '../http/upstream/is-unsent.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import type { Forwarded } from '../http/proxy.ts'
 import type { Try } from './decisions.ts'
 import type { Liveness } from './liveness.ts'

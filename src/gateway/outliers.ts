@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Logger } from '../platform/log.ts'
-import { RepeatedLines } from '../platform/repeated-lines.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { RepeatedLines } from '../platform/run/repeated-lines.ts'
 import { RouteNotes } from './route-notes.ts'
 import type { LiveRoute, LiveTable } from './routing-table.ts'
 

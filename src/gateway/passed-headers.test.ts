@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import type { Handler } from '../http/server.ts'
 import { Tracer } from '../platform/tracing/tracer.ts'
 import { anExporter } from '../../test/support/http/collector.ts'

@@ -1,5 +1,5 @@
-import { MOST_SETS } from '../platform/label-sets.ts'
-import type { Cell, Counter, Metrics, Sample } from '../platform/metrics.ts'
+import { MOST_SETS } from '../platform/metrics/label-sets.ts'
+import type { Cell, Counter, Metrics, Sample } from '../platform/metrics/metrics.ts'
 import type { LiveRoute, LiveTable } from './routing-table.ts'
 
 interface Counted {

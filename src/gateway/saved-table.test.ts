@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RoutingSnapshotMessage } from '../api/bus/messages.ts'
-import { silentLogger, type Logger } from '../platform/log.ts'
+import { silentLogger, type Logger } from '../platform/run/log.ts'
 import { tempFolder } from '../../test/support/temp-folder.ts'
 import { until } from '../../test/support/until.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'

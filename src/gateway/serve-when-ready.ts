@@ -1,5 +1,5 @@
 import type { LoadStatus } from '../api/load-status.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { ColdLoads } from './cold-loads.ts'
 import type { Decision } from './decisions.ts'
 import type { Caller } from './guard.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import type { DecisionRecord } from '../api/decision-record.ts'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import { CountedShortcut } from '../../test/support/http/counted-shortcut.ts'
 import { rawEngine } from '../../test/support/worker/data-port.ts'
 import { aGateway } from '../../test/support/gateway/gateway-stage.ts'

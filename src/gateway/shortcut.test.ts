@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RoutedKeyMessage } from '../api/bus/messages.ts'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import { hashSecret } from '../platform/secrets.ts'
 import type { ClientTls } from '../platform/tls/client-tls.ts'
 import { Tracer } from '../platform/tracing/tracer.ts'

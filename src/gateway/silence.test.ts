@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aRouteMessage, aSnapshot } from '../../test/support/gateway/gateway-stage.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { LiveTable } from './routing-table.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Logger } from '../platform/log.ts'
-import { RepeatedLines } from '../platform/repeated-lines.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { RepeatedLines } from '../platform/run/repeated-lines.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 /** A request at a replica, whose answer is awaited. */

@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { LiveTable } from './routing-table.ts'
 
 export interface TableFacts {

@@ -1,6 +1,6 @@
 import type { GatewayTrafficMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { errorTable } from '../platform/errors.ts'
 import type { Decision } from './decisions.ts'
 

@@ -1,5 +1,5 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 export type UnreachableNode = NonNullable<GatewayLoadMessage['unreachable']>[number]

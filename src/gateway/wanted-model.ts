@@ -1,6 +1,6 @@
 import type { LoadStatus } from '../api/load-status.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { messageOf } from '../platform/errors.ts'
 
 export interface WantedModelDeps {

@@ -7,7 +7,7 @@ import { BodyBudget } from './server/body-budget.ts'
 import { AppError, toAppError } from '../platform/errors.ts'
 import { sendHealth } from './server/health.ts'
 import { parseJson, readBody, sendError, sendJson, startHttpServer } from './server.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 
 describe('errors on the wire', () => {
   test("an AppError becomes its status and OpenAI's error shape, with Retry-After when there is one", async () => {

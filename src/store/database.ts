@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts'
-import { systemClock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import type { Driver } from './driver.ts'
 import { guardDatabase } from './guard.ts'
 import { migrate } from './migrate.ts'

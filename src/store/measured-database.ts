@@ -1,5 +1,5 @@
-import type { Metrics } from '../platform/metrics.ts'
-import { SHORT_BOUNDS, timed } from '../platform/timed.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import { SHORT_BOUNDS, timed } from '../platform/metrics/call-times.ts'
 import type { Database } from './database.ts'
 
 /** The same store, with the time that it takes counted. A transaction counts as a whole, with the work in it. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { APPLIED_TABLE, checkApplied, findApplied, listApplied, newer, type Applied } from './applied.ts'
 import { keepCopy } from './copy-before.ts'

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Value } from './database.ts'
 import { LIMIT_MS, MAX_ROWS, type Row } from './driver.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import { makeSelfSigned } from '../platform/tls/self-signed.ts'
 import { aCertificatePair } from '../../test/support/http/certificates.ts'
 import { startPostgresServer, type TestServer } from '../../test/support/postgres/postgres-server.ts'

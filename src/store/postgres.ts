@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Sql, Value } from './database.ts'
 import { LIMIT_MS, type Driver, type Row, type ScriptSql } from './driver.ts'

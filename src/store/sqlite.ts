@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Sql, Value } from './database.ts'
 import { MAX_ROWS, type Driver, type Row, type ScriptSql } from './driver.ts'

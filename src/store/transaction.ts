@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Value } from './database.ts'
 import type { Row, ScriptSql } from './driver.ts'

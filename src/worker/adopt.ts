@@ -1,5 +1,5 @@
 import { replicaKey } from '../core/lib/replica-key.ts'
-import { sleep } from '../platform/clock.ts'
+import { sleep } from '../platform/run/clock.ts'
 import type { JournalEntry } from './journal.ts'
 import { hooksOf, linesOf, running, type Launched, type ReplicaDeps } from './launch.ts'
 import { realProcesses } from './processes/processes.ts'

@@ -8,7 +8,7 @@ import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer, JsonRequest } from '../http/client.ts'
 import { AnyFrontend } from '../http/client/any-frontend.ts'
 import { KeptCluster } from '../platform/kept-cluster.ts'
-import { askInCommon, refuseProtocol, SPOKEN } from '../platform/protocol.ts'
+import { askInCommon, refuseProtocol, SPOKEN } from '../platform/peer-versions.ts'
 import { tempFolder } from '../../test/support/temp-folder.ts'
 import { Frontends, type Facts } from './frontends.ts'
 

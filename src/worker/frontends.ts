@@ -1,5 +1,5 @@
 import { registered, type NodeRegistration, type Registered, type SignedRegistration } from '../api/admin/schemas.ts'
-import { askInCommon } from '../platform/protocol.ts'
+import { askInCommon } from '../platform/peer-versions.ts'
 import { RUN_HEADER } from '../api/node-run.ts'
 import { signedText } from '../api/node-signature.ts'
 import { publicKeyOf, sign } from '../bus/nkey.ts'

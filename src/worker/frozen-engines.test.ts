@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { replicaPath } from '../api/data-port.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { serve } from '../../test/support/http/http.ts'
 import { until } from '../../test/support/until.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'

@@ -1,8 +1,8 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import { RepeatedLines } from '../platform/repeated-lines.ts'
-import { startLoop, type Loop } from '../platform/loop.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { RepeatedLines } from '../platform/run/repeated-lines.ts'
+import { startLoop, type Loop } from '../platform/run/loop.ts'
 
 /** A replica as it is seen here. */
 export interface WatchedReplica {

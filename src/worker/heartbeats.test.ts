@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HeartbeatMessage } from '../api/bus/messages.ts'
 import type { Hardware } from '../api/hardware.ts'
-import { silentLogger } from '../platform/log.ts'
+import { silentLogger } from '../platform/run/log.ts'
 import { aMachine } from '../../test/support/builders.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Heartbeats } from './heartbeats.ts'

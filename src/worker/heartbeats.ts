@@ -1,10 +1,10 @@
 import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Hardware } from '../api/hardware.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import { RepeatedLines } from '../platform/repeated-lines.ts'
-import { startLoop, type Loop } from '../platform/loop.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { RepeatedLines } from '../platform/run/repeated-lines.ts'
+import { startLoop, type Loop } from '../platform/run/loop.ts'
 import type { Boot } from './boot.ts'
 
 export interface HeartbeatDeps {

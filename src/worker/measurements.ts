@@ -1,8 +1,8 @@
 import type { Hardware } from '../api/hardware.ts'
-import { atMost, type Clock } from '../platform/clock.ts'
+import { atMost, type Clock } from '../platform/run/clock.ts'
 import { messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
-import { startLoop } from '../platform/loop.ts'
+import type { Logger } from '../platform/run/log.ts'
+import { startLoop } from '../platform/run/loop.ts'
 
 /** What is looked at just before the machine is measured, and counts from when it has been. */
 export interface Looks {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { NodeCredentials, NodeRegistration, Registered } from '../api/admin/schemas.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { takePart, type Departure, type Link } from './membership.ts'
 

@@ -1,9 +1,9 @@
 import type { NodeCredentials, Registered } from '../api/admin/schemas.ts'
 import { backoff, holdConnection, jittered, newContact, type Contact } from '../bus/hold-connection.ts'
 import { isLastWord } from '../http/client/any-frontend.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 import type { Facts, Frontends } from './frontends.ts'
 
 export interface MembershipDeps {

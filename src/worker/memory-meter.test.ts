@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { systemClock, type Clock } from '../platform/clock.ts'
+import { systemClock, type Clock } from '../platform/run/clock.ts'
 import { until } from '../../test/support/until.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { aStart, aWorker, type WorkerScene } from '../../test/support/worker/worker-scene.ts'

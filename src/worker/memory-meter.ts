@@ -1,5 +1,5 @@
 import type { DeviceBytes } from '../core/types.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import type { Hardware } from './hardware/hardware.ts'
 import type { Holding, ProcessVram } from './hardware/process-vram.ts'
 import type { MeasuredMemory } from './peak-memory.ts'

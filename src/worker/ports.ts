@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/run/log.ts'
 
 export interface PortRange {
   from: number

@@ -1,6 +1,6 @@
 import type { ModelPullMessage, ProgressMessage } from '../api/bus/messages.ts'
 import type { PullReport } from '../api/reports.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { ModelFiles } from './files/model-files.ts'
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/run/clock.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { silenceLimitMs, waitUntilReady, type Awaited } from './readiness.ts'
 

@@ -1,5 +1,5 @@
 import type { EngineProfile } from '../api/engine-profile.ts'
-import { sleep, type Clock } from '../platform/clock.ts'
+import { sleep, type Clock } from '../platform/run/clock.ts'
 import { realProcesses, type Processes } from './processes/processes.ts'
 
 export interface Awaited {

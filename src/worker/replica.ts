@@ -6,7 +6,7 @@ import type {
 } from '../api/bus/messages.ts'
 import type { EngineProfile } from '../api/engine-profile.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
-import { sleep } from '../platform/clock.ts'
+import { sleep } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 import { describeExit } from './describe-exit.ts'

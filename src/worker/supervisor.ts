@@ -5,7 +5,7 @@ import type {
   ReportedReplicaMessage,
 } from '../api/bus/messages.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
-import { sleep } from '../platform/clock.ts'
+import { sleep } from '../platform/run/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import { adopt } from './adopt.ts'
 import type { ReplicaDeps } from './launch.ts'

@@ -1,5 +1,5 @@
 import { MOST_UNREAD } from '../api/bus/messages.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/run/clock.ts'
 
 /** A replica as far as its process goes. */
 export interface EndingReplica {

@@ -1,6 +1,6 @@
 import type { ReportedReplicaMessage } from '../api/bus/messages.ts'
 import type { Hardware } from '../api/hardware.ts'
-import type { Cell, Metrics, Sample } from '../platform/metrics.ts'
+import type { Cell, Metrics, Sample } from '../platform/metrics/metrics.ts'
 import { AnswerMeter, type ReplicaCells } from './data-port/answer-meter.ts'
 
 export interface WorkerFacts {

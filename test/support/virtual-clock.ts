@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts'
+import type { Clock } from '../../src/platform/run/clock.ts'
 
 /** A clock that moves only when told to, so that a test of hours takes microseconds and never sleeps. */
 export class VirtualClock implements Clock {

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import type { KeyObject } from 'node:crypto'
 import assert from 'node:assert/strict'
 import type { Permissions } from '../../api/bus/permissions.ts'
-import { systemClock, type Clock } from '../../platform/clock.ts'
+import { systemClock, type Clock } from '../../platform/run/clock.ts'
 import { TlsUpgrade, type ShownCertificate } from '../../platform/tls/tls-upgrade.ts'
 import { Client, type Hub, type Subscription } from './client.ts'
 import type { BrokerEvent } from './events.ts'

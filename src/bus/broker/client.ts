@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { Connection } from './connection.ts'
 import type { BrokerEvent, DisconnectReason, Peer } from './events.ts'
 import { defaultConnectOptions, readConnectOptions, type ConnectOptions } from './handshake.ts'

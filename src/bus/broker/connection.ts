@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import type { DisconnectReason } from './events.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Intake } from './intake.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 
 /** So much may be sent at once, as seconds of the rate. */
 const AT_ONCE_S = 2

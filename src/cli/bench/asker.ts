@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { Agent, request as httpRequest } from '../../http/server/node-http.ts'
 import { AnswerScan } from './answer-scan.ts'

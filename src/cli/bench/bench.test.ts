@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { readBody, sendJson } from '../../http/server.ts'
 import { runCommand } from '../../../test/support/cli/cli-command.ts'
 import { aReplicaView, refused } from '../../../test/support/cli/cli.ts'

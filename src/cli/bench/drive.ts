@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import type { Asker } from './asker.ts'
 import { Conversation } from './conversation.ts'
 import type { Plan } from './mix.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { span } from '../format.ts'
 import type { Terminal } from '../terminal.ts'
 import { truncate } from '../text-width.ts'

@@ -1,5 +1,5 @@
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { INTERRUPTED, show, viewOf, type Client } from '../client.ts'

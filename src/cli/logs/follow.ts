@@ -1,5 +1,5 @@
 import { logLine, type LogLine, type NodeView } from '../../api/admin/schemas.ts'
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Client } from '../client.ts'
 import { counted, firstSentence } from '../format.ts'

@@ -1,5 +1,5 @@
 import type { LoadStatus } from '../../api/load-status.ts'
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { INTERRUPTED, show, viewOf, type Act, type Client } from '../client.ts'
 import { barBefore } from '../bar.ts'

@@ -1,7 +1,7 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import type { PullReport } from '../../api/reports.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { INTERRUPTED, show, viewOf, type Act, type Client, type View } from '../client.ts'

@@ -1,4 +1,4 @@
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client } from '../client.ts'
 import type { Screen } from '../screen.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { silentLogger } from '../../platform/log.ts'
+import { silentLogger } from '../../platform/run/log.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { saveModel } from '../../store/models.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'

@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
 import { AppError, toAppError } from '../../platform/errors.ts'
-import { RepeatedLines } from '../../platform/repeated-lines.ts'
+import { RepeatedLines } from '../../platform/run/repeated-lines.ts'
 import { listRules } from '../../store/rules.ts'
 import { loadWorld } from '../../store/world.ts'
 import type { Answers } from './answers.ts'

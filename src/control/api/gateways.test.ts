@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SPOKEN } from '../../platform/protocol.ts'
+import { SPOKEN } from '../../platform/peer-versions.ts'
 import { gatewayIdOf } from '../../api/gateway-id.ts'
 import { newSeed, publicKeyOf } from '../../bus/nkey.ts'
 import { aStage, sharedStage } from '../../../test/support/control/admin-stage.ts'

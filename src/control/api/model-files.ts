@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Replacements } from '../../core/reconcile/replacements.ts'
-import { sleep } from '../../platform/clock.ts'
+import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { NodeRow } from '../../store/nodes.ts'
 import { listReplicasOfNode } from '../../store/replicas.ts'

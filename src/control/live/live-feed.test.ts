@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { LiveMessage } from '../../api/admin/live-schemas.ts'
-import { silentLogger } from '../../platform/log.ts'
+import { silentLogger } from '../../platform/run/log.ts'
 import { openDatabase } from '../../store/database.ts'
 import { toModel } from '../api/models.ts'
 import { saveModel } from '../../store/models.ts'

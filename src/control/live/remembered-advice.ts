@@ -1,6 +1,6 @@
 import { explainModel } from '../../core/placement/explain.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import type { StoredWorld } from '../../store/world.ts'
 
 /** Advice as old as this is found out anew, the oldest first. */

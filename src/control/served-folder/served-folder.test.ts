@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSyn
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { writeGguf } from '../../model-files/header/testing/write-gguf.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { openDatabase } from '../../store/database.ts'
 import { listEvents } from '../../store/events.ts'
 import { listModels } from '../../store/models.ts'

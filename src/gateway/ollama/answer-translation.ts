@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { embedRecord, hear, lastRecord, nothingHeard, pieceRecord, type AnswerKind, type Times } from './from-openai.ts'
 import type { Translation } from './translated-response.ts'
 

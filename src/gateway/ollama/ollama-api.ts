@@ -7,7 +7,7 @@ import {
   ollamaShowSchema,
 } from '../../api/ollama.ts'
 import { clientOf } from '../../http/upstream/client-watch.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { AppError, toAppError } from '../../platform/errors.ts'
 import { problemText } from '../../platform/problem-text.ts'
 import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'

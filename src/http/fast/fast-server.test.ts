@@ -8,7 +8,7 @@ import { halfClosedSuite } from '../server/half-closed-suite.ts'
 import { httpLimitsSuite } from '../server/limits-suite.ts'
 import { defaultHttpLimits, type HttpLimits } from '../server/limits.ts'
 import { readBody, startHttpServer } from '../server.ts'
-import { silentLogger } from '../../platform/log.ts'
+import { silentLogger } from '../../platform/run/log.ts'
 import { openWire } from './fast-server.ts'
 
 /** A server that serves all plain requests by the wire. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 
 /** Without a word for longer than this, something on the way may take the connection for dead. */
 const KEEP_ALIVE_MS = 15_000

@@ -1,6 +1,6 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import type { Logger } from '../../platform/log.ts'
+import type { Logger } from '../../platform/run/log.ts'
 
 /** Something that may well go better next time. Anything else that is thrown is final. */
 export class Interruption extends Error {

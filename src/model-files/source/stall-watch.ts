@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { Interruption } from './persist.ts'
 
 /** Notices that nothing comes any more. `signal` is aborted then, or when the signal it was made from is. */

@@ -8,7 +8,7 @@ import { halfClosedSuite } from '../../http/server/half-closed-suite.ts'
 import { httpLimitsSuite } from '../../http/server/limits-suite.ts'
 import type { HttpLimits } from '../../http/server/limits.ts'
 import { readBody, startHttpServer } from '../../http/server.ts'
-import { silentLogger } from '../log.ts'
+import { silentLogger } from '../run/log.ts'
 import { fixedTls } from './listener-tls.ts'
 import { TlsUpgrade } from './tls-upgrade.ts'
 

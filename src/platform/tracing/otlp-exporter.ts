@@ -1,8 +1,8 @@
-import { atMost, type Clock } from '../clock.ts'
+import { atMost, type Clock } from '../run/clock.ts'
 import { messageOf } from '../errors.ts'
 import { requestJson, StrangeAnswerError } from '../../http/client.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Logger } from '../run/log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { otlpBody } from './otlp-body.ts'
 import type { Span, SpanSink } from './tracer.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock as clock } from '../../platform/clock.ts'
+import { systemClock as clock } from '../../platform/run/clock.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { failureOf, type CreateStore } from '../contract.ts'
 import { openDatabase, openDriver, type Database, type Target } from '../database.ts'

@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../../http/upstream/answer-parser.ts'
-import type { HistogramCell } from '../../platform/histogram-cell.ts'
-import type { Cell } from '../../platform/metrics.ts'
+import type { HistogramCell } from '../../platform/metrics/histogram-cell.ts'
+import type { Cell } from '../../platform/metrics/metrics.ts'
 import type { AnswerObserver, Forwarded } from '../../http/proxy.ts'
 import { usageIn } from './usage-in.ts'
 

@@ -141,8 +141,8 @@ test('kill -9 in the middle of an upgrade: the old version works, nothing runs, 
 
   const script = `
     import { Engines } from ${JSON.stringify(new URL('engines.ts', import.meta.url).href)}
-    import { systemClock } from ${JSON.stringify(new URL('../../platform/clock.ts', import.meta.url).href)}
-    import { silentLogger } from ${JSON.stringify(new URL('../../platform/log.ts', import.meta.url).href)}
+    import { systemClock } from ${JSON.stringify(new URL('../../platform/run/clock.ts', import.meta.url).href)}
+    import { silentLogger } from ${JSON.stringify(new URL('../../platform/run/log.ts', import.meta.url).href)}
     const engines = Engines.open({
       ...${JSON.stringify({ folder: node.folder, profilesFolder: node.profilesFolder })},
       stopReplicas: async () => ({ stopped: [], survivors: [] }), fetchArchive: async () => {},

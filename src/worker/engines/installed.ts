@@ -15,7 +15,7 @@ import {
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Logger } from '../../platform/log.ts'
+import type { Logger } from '../../platform/run/log.ts'
 
 /** What Flotilla itself puts beside `current.json`. Nothing else is ever deleted: it is somebody's. */
 const OWN_NAMES = /^(\.new-.+|current\.json\.new|[0-9a-f]{64}|made-.+)$/

@@ -1,7 +1,7 @@
 import type { ProgressMessage, ReportedEngineMessage } from '../../api/bus/messages.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import type { Logger } from '../../platform/log.ts'
+import type { Logger } from '../../platform/run/log.ts'
 
 type OperationMessage = NonNullable<ReportedEngineMessage['operation']>
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { isAlive, until } from '../../../test/support/until.ts'
 import { VirtualClock } from '../../../test/support/virtual-clock.ts'
@@ -107,7 +107,7 @@ test('kill -9 of the worker ends the command and what it started', async () => {
   const folder = tempFolder()
   const script = `
     import { runCommand } from ${JSON.stringify(new URL('run-command.ts', import.meta.url).href)}
-    import { systemClock } from ${JSON.stringify(new URL('../../platform/clock.ts', import.meta.url).href)}
+    import { systemClock } from ${JSON.stringify(new URL('../../platform/run/clock.ts', import.meta.url).href)}
     const command = ['/bin/sh', '-c', 'trap "" TERM HUP; sleep 1000 & echo $! > child; echo $$ > command; wait; sleep 1000']
     const { signal } = new AbortController()
     await runCommand({ command, folder: ${JSON.stringify(folder)}, env: process.env, clock: systemClock, signal, onLine() {} })

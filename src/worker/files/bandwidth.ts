@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 
 /** So much may come in one go after a pause, in time at the full rate: enough to be smooth, too little to matter. */
 const BURST_MS = 250

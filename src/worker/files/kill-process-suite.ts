@@ -1,5 +1,5 @@
-import { systemClock } from '../../platform/clock.ts'
-import { silentLogger } from '../../platform/log.ts'
+import { systemClock } from '../../platform/run/clock.ts'
+import { silentLogger } from '../../platform/run/log.ts'
 import { ModelFiles } from './model-files.ts'
 
 // Run by a test as a process of its own, to be killed: `node kill-process-suite.ts <folder> <source>`. Prints how many bytes

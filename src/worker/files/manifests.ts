@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../../platform/errors.ts'
-import type { Logger } from '../../platform/log.ts'
+import type { Logger } from '../../platform/run/log.ts'
 import { writeJson, type Layout } from './layout.ts'
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`))

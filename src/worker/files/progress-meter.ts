@@ -1,5 +1,5 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import type { FileProgress } from './fetched.ts'
 
 const PERIOD_MS = 250

@@ -1,7 +1,7 @@
 import { AppError, messageOf } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Logger } from '../../platform/log.ts'
+import type { Clock } from '../../platform/run/clock.ts'
+import type { Logger } from '../../platform/run/log.ts'
 import type { Lock } from './lock.ts'
 import { TooLarge } from './too-large.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 
 /** After a file filled the disk, the next try of it waits: 30 s, twice as long each time, 30 minutes at most. */

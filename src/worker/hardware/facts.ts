@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 
 /** Facts that hardly ever change: names and lists of cards. Free memory is never among them. */
 export interface Facts {

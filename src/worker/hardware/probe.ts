@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '../../platform/clock.ts'
-import { silentLogger, type Logger } from '../../platform/log.ts'
+import { systemClock, type Clock } from '../../platform/run/clock.ts'
+import { silentLogger, type Logger } from '../../platform/run/log.ts'
 import { findAmd } from './amd.ts'
 import { findApple } from './apple.ts'
 import { toDevices } from './devices.ts'

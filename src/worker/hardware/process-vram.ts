@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { INTEL_INTEGRATED_AT, listCards } from './drm.ts'
 import type { Edge } from './edge.ts'
 import { createFacts } from './facts.ts'

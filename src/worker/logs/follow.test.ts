@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { silentLogger } from '../../platform/log.ts'
+import { silentLogger } from '../../platform/run/log.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { until } from '../../../test/support/until.ts'
 import { VirtualClock } from '../../../test/support/virtual-clock.ts'

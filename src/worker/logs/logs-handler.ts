@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import { logQuery } from '../../api/admin/schemas.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { problemParam, problemText } from '../../platform/problem-text.ts'
 import { sendJson } from '../../http/server.ts'

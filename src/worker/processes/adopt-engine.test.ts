@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { until } from '../../../test/support/until.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import { readIdentity, writeIdentity } from './identity-file.ts'

@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { followEngine, type EngineHooks, type EngineProcess, type Exit } from './engine-process.ts'
 import { reopenPipe, streams } from './log-pipes.ts'
 import { LogReader } from './log-reader.ts'

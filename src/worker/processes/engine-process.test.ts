@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { until } from '../../../test/support/until.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import { killStrays, signalEngine } from './engine-signals.ts'

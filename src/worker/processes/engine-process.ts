@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { killRest, signalEngine, untilGroupEnds } from './engine-signals.ts'
 import { removeIdentity } from './identity-file.ts'
 import { endWithUs } from './living-engines.ts'

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { hasCrashed } from '../../platform/crash.ts'
+import { hasCrashed } from '../../platform/run/crash.ts'
 import { killNow } from './engine-signals.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 

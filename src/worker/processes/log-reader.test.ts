@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { until } from '../../../test/support/until.ts'
 import { closeAll, makePipes, openPipes } from './log-pipes.ts'

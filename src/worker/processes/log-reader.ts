@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { LineCutter } from './line-cutter.ts'
 import { streams, type Stream } from './log-pipes.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { until } from '../../../test/support/until.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import type { EngineProcess } from './engine-process.ts'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { EngineProfile } from '../../api/engine-profile.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/run/clock.ts'
 import { get } from '../../http/server/node-http.ts'
 import { adoptEngine } from './adopt-engine.ts'
 import type { EngineHooks, EngineProcess } from './engine-process.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { until } from '../../../test/support/until.ts'
 import { readIdentity } from './identity-file.ts'
 import { MOST_LINE_CHARS } from './line-cutter.ts'

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../platform/clock.ts'
+import { systemClock } from '../../platform/run/clock.ts'
 import { until } from '../../../test/support/until.ts'
 import { WORKER_VARIABLE, workerMark } from './engine-mark.ts'
 import { isRunning } from './process-identity.ts'

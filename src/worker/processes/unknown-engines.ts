@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../platform/clock.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { marksOf } from './engine-mark.ts'
 import { listPids, membersOf } from './engine-members.ts'
 import { killStrays } from './engine-signals.ts'

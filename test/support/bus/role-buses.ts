@@ -3,7 +3,7 @@ import { permissionsFor } from '../../../src/api/bus/subjects.ts'
 import { startBroker } from '../../../src/bus/broker/broker.ts'
 import { connectBus, type Bus } from '../../../src/bus/bus.ts'
 import { newSeed, publicKeyOf } from '../../../src/bus/nkey.ts'
-import { silentLogger } from '../../../src/platform/log.ts'
+import { silentLogger } from '../../../src/platform/run/log.ts'
 
 /** A broker that lets `control` and the gateways named do only what their role may, and the way to join it. */
 export async function roleBuses(gateways: readonly string[]): Promise<(name: string) => Promise<Bus>> {

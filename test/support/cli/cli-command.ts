@@ -4,7 +4,7 @@ import type { Terminal } from '../../../src/cli/terminal.ts'
 import { options, type OptionName } from '../../../src/config/options.ts'
 import { fromEnvironment } from '../../../src/config/sources.ts'
 import { toConfig } from '../../../src/config/to-config.ts'
-import type { Clock } from '../../../src/platform/clock.ts'
+import type { Clock } from '../../../src/platform/run/clock.ts'
 import { AppError } from '../../../src/platform/errors.ts'
 import { runDb } from '../../../src/run-db.ts'
 

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { Terminal } from '../../../src/cli/terminal.ts'
-import type { Clock } from '../../../src/platform/clock.ts'
+import type { Clock } from '../../../src/platform/run/clock.ts'
 import { runCommand, type Said } from './cli-command.ts'
 
 /** A command that goes on until Ctrl-C: what it has said so far, and its end. */

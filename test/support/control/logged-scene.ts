@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import type { Logger } from '../../../src/platform/log.ts'
+import type { Logger } from '../../../src/platform/run/log.ts'
 import { openDatabase, type Database } from '../../../src/store/database.ts'
 import { ControlScene } from './control-scene.ts'
 import { tempFolder } from '../temp-folder.ts'

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
-import { systemClock, type Clock } from '../../../src/platform/clock.ts'
+import { systemClock, type Clock } from '../../../src/platform/run/clock.ts'
 import { readBody } from '../../../src/http/server.ts'
-import { silentLogger } from '../../../src/platform/log.ts'
-import { Metrics } from '../../../src/platform/metrics.ts'
+import { silentLogger } from '../../../src/platform/run/log.ts'
+import { Metrics } from '../../../src/platform/metrics/metrics.ts'
 import { OtlpExporter } from '../../../src/platform/tracing/otlp-exporter.ts'
 import { serve } from './http.ts'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { formatAddress } from '../../../src/platform/address.ts'
 import { startHttpServer, type Handler, type HttpServerOptions } from '../../../src/http/server.ts'
-import { silentLogger } from '../../../src/platform/log.ts'
+import { silentLogger } from '../../../src/platform/run/log.ts'
 
 /** A real HTTP server on a free loopback port, for as long as the test runs. Returns its URL. */
 export async function serve(handler: Handler, options: Partial<HttpServerOptions> = {}): Promise<string> {

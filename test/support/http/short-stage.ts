@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/platform/clock.ts'
+import { systemClock } from '../../../src/platform/run/clock.ts'
 import type { Handler } from '../../../src/http/server.ts'
 import { WaitingRoom } from '../../../src/gateway/waiting-room.ts'
 import { CountedShortcut } from './counted-shortcut.ts'

@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SPOKEN } from '../../../src/platform/protocol.ts'
+import { SPOKEN } from '../../../src/platform/peer-versions.ts'
 import { projectFolder } from '../../../src/platform/version.ts'
 import { findMigrations, loadMigrations } from '../../../src/store/migration-files.ts'
 import { tempFolder } from '../temp-folder.ts'
@@ -25,7 +25,7 @@ export function nextRelease(): string {
   const { oldest, newest } = SPOKEN
   edit('package.json', '"version": "', '"version": "99.')
   edit(
-    'src/platform/protocol.ts',
+    'src/platform/peer-versions.ts',
     `{ oldest: ${oldest}, newest: ${newest} }`,
     `{ oldest: ${newest}, newest: ${newest + 1} }`,
   )

@@ -4,9 +4,9 @@ import type { ModelFile } from '../../../model-files/header/model-file.ts'
 import { remoteModel } from '../../../model-files/header/remote-model.ts'
 import type { Hub } from '../../../model-files/source/hub.ts'
 import { parseSource, showSource } from '../../../model-files/source/source.ts'
-import type { Clock } from '../../../platform/clock.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { silentLogger } from '../../../platform/log.ts'
+import { silentLogger } from '../../../platform/run/log.ts'
 import { plain } from '../../text-width.ts'
 
 export interface FindDeps {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { systemClock } from '../../../platform/clock.ts'
+import { systemClock } from '../../../platform/run/clock.ts'
 import type { EngineProcess } from '../engine-process.ts'
 import { startEngine, type EngineCommand, type StartHooks } from '../start-engine.ts'
 import { enginesFolder } from './left-over.ts'

@@ -1,7 +1,7 @@
 import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { systemClock } from '../../../platform/clock.ts'
+import { systemClock } from '../../../platform/run/clock.ts'
 import { adoptEngine } from '../adopt-engine.ts'
 import type { EngineHooks, EngineProcess } from '../engine-process.ts'
 import { readIdentity } from '../identity-file.ts'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { HttpRequest } from '../http/exchange.ts'
+import type { HttpRequest } from '../../http/exchange.ts'
 import type { Family, FamilySource, Point } from './metrics.ts'
 
 /** What a process counts, as whoever asks reads it best: the text of OpenMetrics, or Prometheus's older one. */

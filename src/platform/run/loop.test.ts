@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../test/support/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { startLoop } from './loop.ts'
 
 function aLoop(turn: () => Promise<void>, periodMs = 1000) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../test/support/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { atMost } from './clock.ts'
 
 test('who waits for something at most so long goes on when it is there, has failed, or the time is up', async () => {

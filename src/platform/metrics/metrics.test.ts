@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readExposition } from '../../test/support/http/exposition.ts'
+import { readExposition } from '../../../test/support/http/exposition.ts'
 import { openMetricsText, prefersOpenMetrics, prometheusText } from './exposition.ts'
 import { Metrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AppError } from './errors.ts'
-import { askInCommon, refuseProtocol, type Spoken } from './protocol.ts'
+import { askInCommon, refuseProtocol, type Spoken } from './peer-versions.ts'
 
 /** A frontend that speaks these, and the protocols it was asked in. */
 function aFrontend(theirs: Spoken) {

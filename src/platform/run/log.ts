@@ -2,7 +2,7 @@ import { isatty } from 'node:tty'
 import { pino, type Logger } from 'pino'
 import type { LossyOutput } from './lossy-output.ts'
 import { stderrOutput } from './outputs.ts'
-import { wantsColour } from './terminal-looks.ts'
+import { wantsColour } from '../terminal-looks.ts'
 
 export type { Logger }
 

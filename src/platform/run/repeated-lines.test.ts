@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../test/support/virtual-clock.ts'
+import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { RepeatedLines, type Repeated } from './repeated-lines.ts'
 
 test('a failure that repeats is logged once, then once a minute with how often it was left out', async () => {
