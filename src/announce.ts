@@ -3,7 +3,7 @@ import { formatAddress } from './platform/address.ts'
 import { isFull } from './platform/full-disk.ts'
 import { writeWhole } from './platform/write-whole.ts'
 import type { Frontend, FrontendOptions } from './start-frontend.ts'
-import { markOf } from './store/open-file.ts'
+import { markOf } from './store/driver/open-file.ts'
 
 /** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
 export function announce(

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { dashboardLink } from './dashboard-link.ts'
 import { hashSecret } from './platform/secrets.ts'
 import { openDatabase } from './store/database.ts'
-import { takeCode } from './store/sessions.ts'
+import { takeCode } from './store/nouns/sessions.ts'
 import { tempFolder } from '../test/support/temp-folder.ts'
 
 async function aStore() {

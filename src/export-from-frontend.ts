@@ -5,7 +5,7 @@ import type { Config } from './config/options.ts'
 import { clientRequest } from './http/client/client-request.ts'
 import { AppError, messageOf } from './platform/errors.ts'
 import { headerSchema, type BackupHeader } from './store/backup/format.ts'
-import { fileMark } from './store/open-file.ts'
+import { fileMark } from './store/driver/open-file.ts'
 import { refusal } from './cli/admin-client.ts'
 import { findCluster, readText, type Cluster } from './cli/cluster.ts'
 

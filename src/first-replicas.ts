@@ -5,10 +5,10 @@ import type { PlacePolicy } from './core/placement/types.ts'
 import { sleep, type Clock } from './platform/run/clock.ts'
 import type { Frontend } from './start-frontend.ts'
 import type { Database } from './store/database.ts'
-import { listModels } from './store/models.ts'
-import { listReplicas, type StoredReplica } from './store/replicas.ts'
-import { listRules } from './store/rules.ts'
-import { loadWorld } from './store/world.ts'
+import { listModels } from './store/nouns/models.ts'
+import { listReplicas, type StoredReplica } from './store/nouns/replicas.ts'
+import { listRules } from './store/nouns/rules.ts'
+import { loadWorld } from './store/world/world.ts'
 
 /** The banner waits this long for the first replica, so that the command it prints works when pasted. */
 const FIRST_REPLICA_MS = 10_000

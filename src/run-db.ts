@@ -18,9 +18,9 @@ import { stageBackup } from './store/backup/stage.ts'
 import { writeBackup } from './store/backup/write-backup.ts'
 import { writeFile } from './store/backup/write-file.ts'
 import { openDriver, type Target } from './store/database.ts'
-import { CLUSTER_SECRET, replaceFact } from './store/cluster-facts.ts'
-import { LIMIT_MS, type Driver } from './store/driver.ts'
-import { findMigrations } from './store/migration-files.ts'
+import { CLUSTER_SECRET, replaceFact } from './store/nouns/cluster-facts.ts'
+import { LIMIT_MS, type Driver } from './store/driver/driver.ts'
+import { findMigrations } from './store/migrate/migration-files.ts'
 
 interface Job {
   config: Config

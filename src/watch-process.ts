@@ -1,4 +1,4 @@
-import { fileProblem, type OpenFile } from './store/open-file.ts'
+import { fileProblem, type OpenFile } from './store/driver/open-file.ts'
 import type { Database } from './store/database.ts'
 import type { Condition, Conditions } from './control/conditions.ts'
 import type { Clock } from './platform/run/clock.ts'

@@ -5,7 +5,7 @@ import { takeHeartbeats, type HeartbeatFrom } from '../../src/control/heartbeats
 import type { World } from '../../src/core/types.ts'
 import { silentLogger } from '../../src/platform/run/log.ts'
 import type { Database } from '../../src/store/database.ts'
-import { acquireLease } from '../../src/store/leases.ts'
+import { acquireLease } from '../../src/store/nouns/leases.ts'
 import { cpuMs } from './measure.ts'
 
 /** As many as the leader takes in one transaction. */

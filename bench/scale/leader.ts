@@ -5,9 +5,9 @@ import { nextStarts } from '../../src/control/next-starts.ts'
 import { RoutingFeed } from '../../src/control/routing-feed.ts'
 import { reconcileOnce, type TurnOutcome } from '../../src/control/turn.ts'
 import type { Database } from '../../src/store/database.ts'
-import { appendEvent } from '../../src/store/events.ts'
-import { acquireLease, type HeldLease } from '../../src/store/leases.ts'
-import { deleteReplica, listReplicas } from '../../src/store/replicas.ts'
+import { appendEvent } from '../../src/store/nouns/events.ts'
+import { acquireLease, type HeldLease } from '../../src/store/nouns/leases.ts'
+import { deleteReplica, listReplicas } from '../../src/store/nouns/replicas.ts'
 import { cpuMs, heapMb } from './measure.ts'
 
 const RUNS = 3

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 import type { Sql } from '../store/database.ts'
-import { findRemoved } from '../store/removed-nodes.ts'
+import { findRemoved } from '../store/nouns/removed-nodes.ts'
 
 /**
  * What a node hears that has no row. Removed: it ends. Unknown, because the store is older than its registration: it

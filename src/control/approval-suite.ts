@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { adminRoutes } from '../api/admin/routes.ts'
 import type { NodeRegistration, Registered } from '../api/admin/schemas.ts'
-import { listNodes } from '../store/nodes.ts'
-import { listReplicas } from '../store/replicas.ts'
-import { loadWorld } from '../store/world.ts'
+import { listNodes } from '../store/nouns/nodes.ts'
+import { listReplicas } from '../store/nouns/replicas.ts'
+import { loadWorld } from '../store/world/world.ts'
 import {
   anApplicant,
   type Answer,

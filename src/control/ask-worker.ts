@@ -1,6 +1,6 @@
 import type { MessageOf, ReplyOf, RequestName } from '../api/bus/subjects.ts'
 import { AppError } from '../platform/errors.ts'
-import type { NodeRow } from '../store/nodes.ts'
+import type { NodeRow } from '../store/nouns/nodes.ts'
 import type { AdminDeps } from './api/deps.ts'
 
 /** How long a worker may take to answer, over what the command itself makes it wait. */

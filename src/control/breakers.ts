@@ -4,8 +4,8 @@ import { moveBreakers, type BreakerMove } from '../core/reconcile/breaker.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
 import type { World } from '../core/types.ts'
 import type { Sql } from '../store/database.ts'
-import type { NewEvent } from '../store/events.ts'
-import { setBreaker } from '../store/rules.ts'
+import type { NewEvent } from '../store/nouns/events.ts'
+import { setBreaker } from '../store/nouns/rules.ts'
 import { summarise } from './refusal-summary.ts'
 
 /** When each rule was last counted. Held by the leader: a new one counts on from what the store says. */

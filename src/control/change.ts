@@ -1,6 +1,6 @@
 import type { Logger } from '../platform/run/log.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { appendEvent, type NewEvent } from '../store/events.ts'
+import { appendEvent, type NewEvent } from '../store/nouns/events.ts'
 import { actingNow } from './acting.ts'
 import type { EventFeed } from './event-feed.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterView } from '../api/admin/cluster-schemas.ts'
-import { listReplicas } from '../store/replicas.ts'
+import { listReplicas } from '../store/nouns/replicas.ts'
 import { aReport } from '../../test/support/builders.ts'
 import { anApplicant, type Applicant } from '../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { listDemands } from '../store/demands.ts'
-import { listReplicas } from '../store/replicas.ts'
+import { listDemands } from '../store/nouns/demands.ts'
+import { listReplicas } from '../store/nouns/replicas.ts'
 import { aStage } from '../../test/support/control/admin-stage.ts'
 import { aReport } from '../../test/support/builders.ts'
 import { ColdLoads } from './cold-loads.ts'

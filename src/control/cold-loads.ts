@@ -3,8 +3,8 @@ import type { LoadStatus } from '../api/load-status.ts'
 import type { PlacePolicy } from '../core/placement/types.ts'
 import type { Plan } from '../core/reconcile/plan.ts'
 import type { Database } from '../store/database.ts'
-import { saveDemand } from '../store/demands.ts'
-import type { StoredWorld } from '../store/world.ts'
+import { saveDemand } from '../store/nouns/demands.ts'
+import type { StoredWorld } from '../store/world/world.ts'
 import { loadStatusOf } from './load-status.ts'
 
 export interface ColdLoadDeps {

@@ -3,7 +3,7 @@ import { hostAndPort, type Address } from '../platform/address.ts'
 import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import { get } from '../http/server/node-http.ts'
-import type { NodeRow } from '../store/nodes.ts'
+import type { NodeRow } from '../store/nouns/nodes.ts'
 import { controlTls } from './cluster-ca.ts'
 import { dataKeyOf } from './data-key.ts'
 

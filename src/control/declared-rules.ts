@@ -1,6 +1,6 @@
 import type { RuleInput } from '../api/admin/rule-schemas.ts'
 import { canonicalJson } from '../core/lib/canonical-json.ts'
-import { listRules, saveRule, setRuleSource, toRule, type RuleRow, type RuleSettings } from '../store/rules.ts'
+import { listRules, saveRule, setRuleSource, toRule, type RuleRow, type RuleSettings } from '../store/nouns/rules.ts'
 import { change, type ChangeDeps } from './change.ts'
 import { describeSettings, toSettings } from './rule-settings.ts'
 

@@ -6,7 +6,7 @@ import type { Logger } from '../platform/run/log.ts'
 import { RepeatedLines } from '../platform/run/repeated-lines.ts'
 import { startLoop } from '../platform/run/loop.ts'
 import type { Database } from '../store/database.ts'
-import { listEvents, newestEventId } from '../store/events.ts'
+import { listEvents, newestEventId } from '../store/nouns/events.ts'
 import { EventStream } from './event-stream.ts'
 
 export interface EventFeedDeps {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { EventView } from '../api/admin/schemas.ts'
-import { appendEvent, listEvents, pruneEvents } from '../store/events.ts'
+import { appendEvent, listEvents, pruneEvents } from '../store/nouns/events.ts'
 import { ADMIN_KEY, anApplicant, type ControlScene } from '../../test/support/control/control-scene.ts'
 import { until } from '../../test/support/until.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'

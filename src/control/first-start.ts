@@ -1,7 +1,7 @@
 import type { Database, Sql } from '../store/database.ts'
-import { hasModels, saveModel } from '../store/models.ts'
-import { listNodes } from '../store/nodes.ts'
-import { saveRule } from '../store/rules.ts'
+import { hasModels, saveModel } from '../store/nouns/models.ts'
+import { listNodes } from '../store/nouns/nodes.ts'
+import { saveRule } from '../store/nouns/rules.ts'
 import { toModel } from './api/models.ts'
 
 export interface FirstStart {

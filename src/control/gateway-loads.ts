@@ -1,6 +1,6 @@
 import type { GatewayLoadMessage } from '../api/bus/messages.ts'
 import type { Clock } from '../platform/run/clock.ts'
-import type { StoredReplica } from '../store/replicas.ts'
+import type { StoredReplica } from '../store/nouns/replicas.ts'
 
 /** A gateway that is silent for so long has no requests any more, or is gone with them. */
 const SILENT_AFTER_MS = 2000

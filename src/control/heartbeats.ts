@@ -4,10 +4,10 @@ import { freedAfter, type EndsAndReading } from '../core/lifecycle/freed.ts'
 import { replicaKey } from '../core/lib/replica-key.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Database, Sql } from '../store/database.ts'
-import { appendEvent, type NewEvent } from '../store/events.ts'
-import { checkLease, type HeldLease } from '../store/leases.ts'
-import { readFreed, saveFreed } from '../store/nodes.ts'
-import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/node-heartbeats.ts'
+import { appendEvent, type NewEvent } from '../store/nouns/events.ts'
+import { checkLease, type HeldLease } from '../store/nouns/leases.ts'
+import { readFreed, saveFreed } from '../store/nouns/nodes.ts'
+import { readBeforeHeartbeats, recordHeartbeat, type BeforeHeartbeat } from '../store/nouns/node-heartbeats.ts'
 import {
   deleteReplica,
   listReplicas,
@@ -16,7 +16,7 @@ import {
   recordLoad,
   type ReportedLoad,
   type StoredReplica,
-} from '../store/replicas.ts'
+} from '../store/nouns/replicas.ts'
 import type { ControlEvents } from './events.ts'
 import { learn } from './learn.ts'
 import { replicaFailed, replicaLost, replicaReady } from './replica-events.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { recordRemoval } from '../store/removed-nodes.ts'
+import { recordRemoval } from '../store/nouns/removed-nodes.ts'
 import {
   anApplicant,
   CLUSTER_ID,

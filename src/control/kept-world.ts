@@ -1,9 +1,9 @@
 import { Memory } from '../core/reconcile/memory.ts'
 import { MOST_REFUSALS } from '../core/reconcile/searches.ts'
 import type { Sql } from '../store/database.ts'
-import { listEvents, newestEventId } from '../store/events.ts'
-import { refreshWorld, type Touched } from '../store/refresh-world.ts'
-import { loadWorld, type StoredWorld } from '../store/world.ts'
+import { listEvents, newestEventId } from '../store/nouns/events.ts'
+import { refreshWorld, type Touched } from '../store/world/refresh-world.ts'
+import { loadWorld, type StoredWorld } from '../store/world/world.ts'
 
 /** The world as the last turn left it, so that the next one reads only what has changed. */
 export interface KeptWorld {

@@ -5,7 +5,7 @@ import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/run/log.ts'
 import { writeWhole } from '../platform/write-whole.ts'
 import type { Database } from '../store/database.ts'
-import { readMark, type StoreMark } from '../store/store-mark.ts'
+import { readMark, type StoreMark } from '../store/migrate/store-mark.ts'
 import type { Conditions } from './conditions.ts'
 
 /** The file in the data folder of a frontend. */

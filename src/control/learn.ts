@@ -1,12 +1,12 @@
 import { learnMemory } from '../core/lifecycle/learn.ts'
 import type { Judgement } from '../core/lifecycle/judge-heartbeat.ts'
 import type { Sql } from '../store/database.ts'
-import { settleDemand } from '../store/demands.ts'
-import { listLearned, saveLearned } from '../store/learned-memory.ts'
-import { saveLoadInfo } from '../store/load-info.ts'
-import { listModels } from '../store/models.ts'
-import { listDecisiveNodes } from '../store/nodes.ts'
-import { listReplicasOfNode } from '../store/replicas.ts'
+import { settleDemand } from '../store/nouns/demands.ts'
+import { listLearned, saveLearned } from '../store/nouns/learned-memory.ts'
+import { saveLoadInfo } from '../store/nouns/load-info.ts'
+import { listModels } from '../store/nouns/models.ts'
+import { listDecisiveNodes } from '../store/nouns/nodes.ts'
+import { listReplicasOfNode } from '../store/nouns/replicas.ts'
 
 /** So long a model that has just been loaded is still wanted by those who waited for it. */
 const SETTLED_MS = 10_000

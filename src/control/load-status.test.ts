@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { loadStatus, type LoadStatus } from '../api/load-status.ts'
 import type { Claim, Node, Replica } from '../core/types.ts'
-import type { StoredReplica } from '../store/replicas.ts'
-import type { StoredWorld } from '../store/world.ts'
+import type { StoredReplica } from '../store/nouns/replicas.ts'
+import type { StoredWorld } from '../store/world/world.ts'
 import { aClaim, aModel, aNode, aNodeEngine, aRule, aStoredReplica, aWorld } from '../../test/support/builders.ts'
 import { loadStatusOf } from './load-status.ts'
 

@@ -1,7 +1,7 @@
 import type { Loading } from '../api/load-status.ts'
 import { replicaStates, type Model } from '../core/types.ts'
-import type { StoredReplica } from '../store/replicas.ts'
-import type { StoredWorld } from '../store/world.ts'
+import type { StoredReplica } from '../store/nouns/replicas.ts'
+import type { StoredWorld } from '../store/world/world.ts'
 
 /** The replica that has come furthest, in the words of the API; undefined when there is none. */
 export function loadingOf(world: StoredWorld, model: Model, starting: readonly StoredReplica[]): Loading | undefined {

@@ -5,7 +5,7 @@ import { unlessAborted } from '../model-files/source/unless-aborted.ts'
 import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/run/log.ts'
-import type { StoredFacts } from '../store/model-facts.ts'
+import type { StoredFacts } from '../store/nouns/model-facts.ts'
 import { nodesThatMayTell, readFacts, type FactsRead } from './read-facts.ts'
 
 export interface ModelFactsDeps {

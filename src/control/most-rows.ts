@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 import type { Sql } from '../store/database.ts'
-import { countOthers } from '../store/row-count.ts'
+import { countOthers } from '../store/nouns/row-count.ts'
 
 /** Every gateway holds all models, and every turn looks at all rules: beyond this many both get slow. docs/guide/scale.md names it. */
 const MOST = { models: 10_000, rules: 10_000 }

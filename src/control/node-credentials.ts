@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Registered } from '../api/admin/schemas.ts'
-import type { NodeRow } from '../store/nodes.ts'
+import type { NodeRow } from '../store/nouns/nodes.ts'
 import type { AdminDeps } from './api/deps.ts'
 import { clusterCa } from './cluster-ca.ts'
 import { dataKeyOf } from './data-key.ts'

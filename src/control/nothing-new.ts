@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HeartbeatMessage, ReportedReplicaMessage } from '../api/bus/messages.ts'
-import { hasGrown, hasRoomierDevice } from '../store/node-heartbeats.ts'
+import { hasGrown, hasRoomierDevice } from '../store/nouns/node-heartbeats.ts'
 
 /**
  * Whether a heartbeat tells nothing that anybody waits for: the same processes in the same states, the same engines, no

@@ -1,4 +1,4 @@
-import type { Touched } from '../store/refresh-world.ts'
+import type { Touched } from '../store/world/refresh-world.ts'
 
 interface Write {
   nodeIds: readonly string[]

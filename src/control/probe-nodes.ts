@@ -3,7 +3,7 @@ import { hostAndPort } from '../platform/address.ts'
 import { get } from '../http/server/node-http.ts'
 import type { Sql } from '../store/database.ts'
 import type { LivenessLimits } from '../core/nodes/liveness.ts'
-import { listSilentReplicas, type SilentReplica } from '../store/nodes.ts'
+import { listSilentReplicas, type SilentReplica } from '../store/nouns/nodes.ts'
 import { dataKeyOf } from './data-key.ts'
 import { dataPortConnection } from './data-port.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { listLearned, namesLearnedOf } from '../store/learned-memory.ts'
-import { listLoadInfo } from '../store/load-info.ts'
-import { listFacts } from '../store/model-facts.ts'
-import { KEPT_OF_OTHERS, pruneModelRows } from '../store/prune-models.ts'
-import { loadViewedWorld, newViewMemory } from '../store/viewed-world.ts'
+import { listLearned, namesLearnedOf } from '../store/nouns/learned-memory.ts'
+import { listLoadInfo } from '../store/nouns/load-info.ts'
+import { listFacts } from '../store/nouns/model-facts.ts'
+import { KEPT_OF_OTHERS, pruneModelRows } from '../store/nouns/prune-models.ts'
+import { loadViewedWorld, newViewMemory } from '../store/world/viewed-world.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
 const TABLES = ['model_load_info', 'model_facts', 'learned_memory'] as const

@@ -1,9 +1,9 @@
 import type { Clock } from '../platform/run/clock.ts'
 import type { Database } from '../store/database.ts'
-import { pruneEvents } from '../store/events.ts'
-import { pruneFrontends } from '../store/frontends.ts'
-import { checkLease, type HeldLease } from '../store/leases.ts'
-import { pruneModelRows } from '../store/prune-models.ts'
+import { pruneEvents } from '../store/nouns/events.ts'
+import { pruneFrontends } from '../store/nouns/frontends.ts'
+import { checkLease, type HeldLease } from '../store/nouns/leases.ts'
+import { pruneModelRows } from '../store/nouns/prune-models.ts'
 
 /** Events are for people: what nobody looked up within a month is not looked up. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }

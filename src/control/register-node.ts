@@ -4,8 +4,8 @@ import type { NodeRegistration, Registered, SignedRegistration } from '../api/ad
 import { runOf } from '../api/node-run.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Sql } from '../store/database.ts'
-import { findToken, useToken, type TokenRow } from '../store/join-tokens.ts'
-import { replaceLabels } from '../store/labels.ts'
+import { findToken, useToken, type TokenRow } from '../store/nouns/join-tokens.ts'
+import { replaceLabels } from '../store/nouns/labels.ts'
 import {
   findNode,
   findNodeByKey,
@@ -15,8 +15,8 @@ import {
   updateNode,
   type NodeFacts,
   type NodeRow,
-} from '../store/nodes.ts'
-import { deleteReplicasOfNode, deleteReplicasOfOldBoot } from '../store/replicas.ts'
+} from '../store/nouns/nodes.ts'
+import { deleteReplicasOfNode, deleteReplicasOfOldBoot } from '../store/nouns/replicas.ts'
 import type { AdminDeps } from './api/deps.ts'
 import { change, type ChangeDeps, type Tell } from './change.ts'
 import { registeredAs, type CredentialDeps } from './node-credentials.ts'

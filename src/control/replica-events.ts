@@ -3,7 +3,7 @@ import { replicaKey } from '../core/lib/replica-key.ts'
 import { describeClaim } from '../core/placement/describe-claim.ts'
 import type { Step } from '../core/reconcile/plan.ts'
 import type { Node, Replica } from '../core/types.ts'
-import type { NewEvent } from '../store/events.ts'
+import type { NewEvent } from '../store/nouns/events.ts'
 import { failureText } from './failure-text.ts'
 
 type OnNode = Pick<Replica, 'id' | 'nodeId' | 'modelName' | 'replicaIndex'>

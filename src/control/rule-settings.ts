@@ -1,6 +1,6 @@
 import type { RuleInput } from '../api/admin/rule-schemas.ts'
 import { printSelector } from '../api/selector-text.ts'
-import type { RuleSettings } from '../store/rules.ts'
+import type { RuleSettings } from '../store/nouns/rules.ts'
 
 /** A rule as it was asked for, over the API or in the configuration. */
 export function toSettings(input: RuleInput, source: RuleSettings['source']): RuleSettings {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../platform/errors.ts'
 import { silentLogger } from '../platform/run/log.ts'
-import { LeaseLostError } from '../store/leases.ts'
+import { LeaseLostError } from '../store/nouns/leases.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
 import { Conditions } from './conditions.ts'
 import { StoreWatch } from './store-watch.ts'

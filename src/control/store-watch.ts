@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/run/clock.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import { LeaseLostError } from '../store/leases.ts'
+import { LeaseLostError } from '../store/nouns/leases.ts'
 import type { Condition, Conditions } from './conditions.ts'
 
 /** A single failure mends itself before a person could read of it. */

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts'
-import { LeaseLostError } from '../store/leases.ts'
+import { LeaseLostError } from '../store/nouns/leases.ts'
 
 /** The store is away or slow, or is not ours to write: that no heartbeat is at fault for. */
 const OF_THE_STORE = new Set(['unavailable', 'timeout', 'usage'])

@@ -1,10 +1,10 @@
 import type { Clock } from '../platform/run/clock.ts'
 import { systemClock } from '../platform/run/clock.ts'
-import type { Driver } from './driver.ts'
-import { guardDatabase } from './guard.ts'
-import { migrate } from './migrate.ts'
-import { findMigrations } from './migration-files.ts'
-import { openSqlite } from './sqlite.ts'
+import type { Driver } from './driver/driver.ts'
+import { guardDatabase } from './driver/guard.ts'
+import { migrate } from './migrate/migrate.ts'
+import { findMigrations } from './migrate/migration-files.ts'
+import { openSqlite } from './driver/sqlite.ts'
 
 /** What a column holds and a parameter may be: text, a number (bigint columns too), or null. Flags are 0 and 1. */
 export type Value = string | number | null
@@ -66,5 +66,5 @@ export async function openDriver(target: Target, deps: DatabaseDeps = {}): Promi
   const { clock = systemClock, rng = Math.random } = deps
   if ('file' in target) return openSqlite(target.file, { clock })
   // Loaded when wanted: 3 MB that most machines never need.
-  return (await import('./postgres.ts')).openPostgres(target.url, { clock, rng })
+  return (await import('./driver/postgres.ts')).openPostgres(target.url, { clock, rng })
 }

@@ -8,7 +8,7 @@ import { Metrics, type Definition } from '../../src/platform/metrics/metrics.ts'
 import { spanCounter } from '../../src/platform/tracing/otlp-exporter.ts'
 import { processMetrics } from '../../src/platform/metrics/process-metrics.ts'
 import type { Database } from '../../src/store/database.ts'
-import { measuredDatabase } from '../../src/store/measured-database.ts'
+import { measuredDatabase } from '../../src/store/driver/measured-database.ts'
 import { workerMetrics } from '../../src/worker/worker-metrics.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

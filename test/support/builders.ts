@@ -1,6 +1,6 @@
 import type { HeartbeatMessage, ReportedEngineMessage, ReportedReplicaMessage } from '../../src/api/bus/messages.ts'
 import type { Device, Hardware } from '../../src/api/hardware.ts'
-import type { StoredReplica } from '../../src/store/replicas.ts'
+import type { StoredReplica } from '../../src/store/nouns/replicas.ts'
 import type { Step } from '../../src/core/reconcile/plan.ts'
 import type { Claim, Model, ModelHeader, Node, NodeEngine, Replica, Rule, World } from '../../src/core/types.ts'
 

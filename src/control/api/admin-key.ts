@@ -1,5 +1,5 @@
 import { newSecret } from '../../platform/secrets.ts'
-import { endAdminSessions } from '../../store/sessions.ts'
+import { endAdminSessions } from '../../store/nouns/sessions.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

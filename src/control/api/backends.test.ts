@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BackendView } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import { listEvents } from '../../store/events.ts'
+import { listEvents } from '../../store/nouns/events.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 import { anApplicant } from '../../../test/support/control/control-scene.ts'
 

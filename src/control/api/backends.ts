@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BackendView } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { NodeRow } from '../../store/nodes.ts'
+import type { NodeRow } from '../../store/nouns/nodes.ts'
 import { askWorker } from '../ask-worker.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'

@@ -1,7 +1,7 @@
 import { BUDGET_FORMS, parseBudget } from '../../core/nodes/budget.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { overrideBudget, overrideSlots, type NodeRow } from '../../store/nodes.ts'
+import { overrideBudget, overrideSlots, type NodeRow } from '../../store/nouns/nodes.ts'
 import { change, type Tell } from '../change.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

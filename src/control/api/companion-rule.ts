@@ -1,7 +1,7 @@
 import type { RuleInput } from '../../api/admin/rule-schemas.ts'
 import type { Sql } from '../../store/database.ts'
-import { newestEventOf } from '../../store/events.ts'
-import { findRule, type RuleRow } from '../../store/rules.ts'
+import { newestEventOf } from '../../store/nouns/events.ts'
+import { findRule, type RuleRow } from '../../store/nouns/rules.ts'
 import type { Tell } from '../change.ts'
 import { removeRule, writeRule } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { eventsQuery, historyQuery } from '../../api/admin/schemas.ts'
-import { listPastEvents } from '../../store/events.ts'
+import { listPastEvents } from '../../store/nouns/events.ts'
 import type { Answers, Streams } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 import { readQuery } from './query.ts'

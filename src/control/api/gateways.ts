@@ -1,6 +1,6 @@
 import { gatewayIdOf } from '../../api/gateway-id.ts'
 import { AppError } from '../../platform/errors.ts'
-import { findNodeByKey } from '../../store/nodes.ts'
+import { findNodeByKey } from '../../store/nouns/nodes.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 

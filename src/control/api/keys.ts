@@ -9,7 +9,7 @@ import {
   revokeKey,
   shortenKey,
   type NewKey,
-} from '../../store/api-keys.ts'
+} from '../../store/nouns/api-keys.ts'
 import type { Sql } from '../../store/database.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'

@@ -1,6 +1,6 @@
 import { massLoss } from '../../core/nodes/mass-loss.ts'
-import { acceptLoss, lossAcceptedMs } from '../../store/cluster-facts.ts'
-import { listDecisiveNodes } from '../../store/nodes.ts'
+import { acceptLoss, lossAcceptedMs } from '../../store/nouns/cluster-facts.ts'
+import { listDecisiveNodes } from '../../store/nouns/nodes.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

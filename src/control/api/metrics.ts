@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../platform/errors.ts'
-import { listNodes } from '../../store/nodes.ts'
+import { listNodes } from '../../store/nouns/nodes.ts'
 import { askDataPort } from '../data-port.ts'
 import type { Answers, Streams } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

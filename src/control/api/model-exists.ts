@@ -3,7 +3,7 @@ import { canonicalJson } from '../../core/lib/canonical-json.ts'
 import type { Model } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { findRule } from '../../store/rules.ts'
+import { findRule } from '../../store/nouns/rules.ts'
 import { viewChange } from './change-view.ts'
 import { viewOneModel } from './model-view.ts'
 

@@ -1,6 +1,6 @@
 import { toHeaderMessage } from '../../api/header-message.ts'
 import { AppError } from '../../platform/errors.ts'
-import { loadWorld } from '../../store/world.ts'
+import { loadWorld } from '../../store/world/world.ts'
 import { readFacts } from '../read-facts.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

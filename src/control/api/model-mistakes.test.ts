@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ModelSaved } from '../../api/admin/model-schemas.ts'
 import { AppError } from '../../platform/errors.ts'
-import { listRules } from '../../store/rules.ts'
+import { listRules } from '../../store/nouns/rules.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 import { anEngine } from '../../../test/support/builders.ts'
 

@@ -3,9 +3,9 @@ import { toHeaderMessage } from '../../api/header-message.ts'
 import { routableReplicas } from '../../core/routing/table.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { listLoadInfo, type LoadInfo } from '../../store/load-info.ts'
-import type { StoredModel } from '../../store/models.ts'
-import { loadWorld, type StoredWorld } from '../../store/world.ts'
+import { listLoadInfo, type LoadInfo } from '../../store/nouns/load-info.ts'
+import type { StoredModel } from '../../store/nouns/models.ts'
+import { loadWorld, type StoredWorld } from '../../store/world/world.ts'
 import { modelState } from '../model-state.ts'
 
 export async function viewModels(sql: Sql): Promise<ModelView[]> {

@@ -1,6 +1,6 @@
 import { statusOf } from '../../core/nodes/status.ts'
 import { explainNode } from '../../core/placement/explain-node.ts'
-import { loadWorld } from '../../store/world.ts'
+import { loadWorld } from '../../store/world/world.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'
 import { noNode } from './node-view.ts'

@@ -1,6 +1,6 @@
 import { runOf } from '../../api/node-run.ts'
-import { findNodeIdentity, sayGoodbye } from '../../store/nodes.ts'
-import { deleteReplicasOfNode } from '../../store/replicas.ts'
+import { findNodeIdentity, sayGoodbye } from '../../store/nouns/nodes.ts'
+import { deleteReplicasOfNode } from '../../store/nouns/replicas.ts'
 import { absentNode } from '../absent-node.ts'
 import { change } from '../change.ts'
 import { otherRun } from '../node-runs.ts'

@@ -6,8 +6,8 @@ import { isMeasurementFinal, memoryOf, reservedOn } from '../../core/placement/h
 import type { Claim, Model, Node, NodeEngine } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { listLabels, listLabelsOfNode } from '../../store/labels.ts'
-import { listModels } from '../../store/models.ts'
+import { listLabels, listLabelsOfNode } from '../../store/nouns/labels.ts'
+import { listModels } from '../../store/nouns/models.ts'
 import {
   budgetOf,
   findNode,
@@ -16,8 +16,8 @@ import {
   toNode,
   type NodeRow,
   type ViewedNodeRow,
-} from '../../store/nodes.ts'
-import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/replicas.ts'
+} from '../../store/nouns/nodes.ts'
+import { listReplicas, listReplicasOfNode, type StoredReplica } from '../../store/nouns/replicas.ts'
 
 export async function viewNodes(sql: Sql): Promise<NodeView[]> {
   const rows = await listViewedNodes(sql)

@@ -3,8 +3,8 @@ import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { massLoss } from '../../core/nodes/mass-loss.ts'
 import { statusOf } from '../../core/nodes/status.ts'
-import { REFUSED_LATELY_MS } from '../../store/node-runs.ts'
-import type { StoredWorld } from '../../store/world.ts'
+import { REFUSED_LATELY_MS } from '../../store/nouns/node-runs.ts'
+import type { StoredWorld } from '../../store/world/world.ts'
 import { failureText } from '../failure-text.ts'
 
 /** Engines may say a lot; the first line of it says what matters, and the row has all. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { listEvents } from '../../store/events.ts'
+import { listEvents } from '../../store/nouns/events.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 
 async function aPullStage(source: string | null = 'https://mirror/m.gguf') {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../platform/errors.ts'
-import { loadWorld } from '../../store/world.ts'
+import { loadWorld } from '../../store/world/world.ts'
 import { askWorker } from '../ask-worker.ts'
 import { change } from '../change.ts'
 import type { Answers } from './answers.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { listDemands } from '../../store/demands.ts'
-import { listEvents } from '../../store/events.ts'
-import { listReplicas } from '../../store/replicas.ts'
-import { deleteRule } from '../../store/rules.ts'
+import { listDemands } from '../../store/nouns/demands.ts'
+import { listEvents } from '../../store/nouns/events.ts'
+import { listReplicas } from '../../store/nouns/replicas.ts'
+import { deleteRule } from '../../store/nouns/rules.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 import { aReport } from '../../../test/support/builders.ts'
 

@@ -1,6 +1,6 @@
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { AppError } from '../../platform/errors.ts'
-import { listReplicas } from '../../store/replicas.ts'
+import { listReplicas } from '../../store/nouns/replicas.ts'
 import { unload, type Unloading } from '../unload.ts'
 import type { Answers } from './answers.ts'
 import type { AdminDeps } from './deps.ts'

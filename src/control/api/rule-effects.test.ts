@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PlanView } from '../../api/admin/plan-schemas.ts'
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { listReplicas } from '../../store/replicas.ts'
+import { listReplicas } from '../../store/nouns/replicas.ts'
 import { aStage, type Stage } from '../../../test/support/control/admin-stage.ts'
 import { anEngine, aReport } from '../../../test/support/builders.ts'
 

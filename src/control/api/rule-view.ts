@@ -7,9 +7,9 @@ import { routableReplicas } from '../../core/routing/table.ts'
 import type { Node } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import type { StoredReplica } from '../../store/replicas.ts'
-import { findRule, listRules, type RuleRow } from '../../store/rules.ts'
-import { loadWorld, type StoredWorld } from '../../store/world.ts'
+import type { StoredReplica } from '../../store/nouns/replicas.ts'
+import { findRule, listRules, type RuleRow } from '../../store/nouns/rules.ts'
+import { loadWorld, type StoredWorld } from '../../store/world/world.ts'
 import { failureText } from '../failure-text.ts'
 
 /** What has to be said to whoever changes a rule that is in the configuration. */

@@ -4,7 +4,7 @@ import type { SessionView, SignInCode } from '../../api/admin/session-schemas.ts
 import { AppError } from '../../platform/errors.ts'
 import { derivedSecret, hashSecret, newSecret } from '../../platform/secrets.ts'
 import { version } from '../../platform/version.ts'
-import { keepSessionKey } from '../../store/api-keys.ts'
+import { keepSessionKey } from '../../store/nouns/api-keys.ts'
 import type { Database } from '../../store/database.ts'
 import {
   deleteSession,
@@ -14,7 +14,7 @@ import {
   takeCode,
   type Holder,
   type SessionRow,
-} from '../../store/sessions.ts'
+} from '../../store/nouns/sessions.ts'
 import { addressOf } from '../acting.ts'
 import { change } from '../change.ts'
 import type { Answers, Gate } from './answers.ts'

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { ifUnchanged } from '../../api/admin/route.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
-import { newestEventOf } from '../../store/events.ts'
+import { newestEventOf } from '../../store/nouns/events.ts'
 import { readQuery } from './query.ts'
 
 /** When the caller last saw what it saves now; undefined when it does not say. */

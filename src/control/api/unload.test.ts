@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplicaStoppedMessage } from '../../api/bus/messages.ts'
 import type { Unloaded } from '../../api/admin/schemas.ts'
-import { listEvents } from '../../store/events.ts'
-import { listReplicas, type StoredReplica } from '../../store/replicas.ts'
+import { listEvents } from '../../store/nouns/events.ts'
+import { listReplicas, type StoredReplica } from '../../store/nouns/replicas.ts'
 import { aStage } from '../../../test/support/control/admin-stage.ts'
 import { aReport } from '../../../test/support/builders.ts'
 

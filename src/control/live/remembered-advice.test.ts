@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aBigModel, aGpuNode, gpu } from '../../core/placement/scene-suite.ts'
-import type { StoredWorld } from '../../store/world.ts'
+import type { StoredWorld } from '../../store/world/world.ts'
 import { aWorld } from '../../../test/support/builders.ts'
 import { RememberedAdvice } from './remembered-advice.ts'
 

@@ -1,7 +1,7 @@
 import { explainModel } from '../../core/placement/explain.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
 import type { Clock } from '../../platform/run/clock.ts'
-import type { StoredWorld } from '../../store/world.ts'
+import type { StoredWorld } from '../../store/world/world.ts'
 
 /** Advice as old as this is found out anew, the oldest first. */
 const FRESH_MS = 10_000

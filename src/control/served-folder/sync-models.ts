@@ -1,7 +1,7 @@
 import type { Model } from '../../core/types.ts'
 import type { Sql } from '../../store/database.ts'
-import { deleteDemand } from '../../store/demands.ts'
-import { deleteModel, listModels, saveModel } from '../../store/models.ts'
+import { deleteDemand } from '../../store/nouns/demands.ts'
+import { deleteModel, listModels, saveModel } from '../../store/nouns/models.ts'
 import { change, type ChangeDeps, type Tell } from '../change.ts'
 import { needRoom } from '../most-rows.ts'
 

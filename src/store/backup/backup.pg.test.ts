@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres/postgres.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
-import type { EmptyStore } from '../contract.ts'
+import type { EmptyStore } from '../contract/contract.ts'
 import { describeBackup, describeCopy } from './backup-suite.ts'
 
 async function emptyFile(): Promise<EmptyStore> {

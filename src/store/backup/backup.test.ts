@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
-import type { EmptyStore } from '../contract.ts'
+import type { EmptyStore } from '../contract/contract.ts'
 import { describeBackup, describeCopy } from './backup-suite.ts'
 
 async function emptyFile(): Promise<EmptyStore> {

@@ -1,8 +1,8 @@
 import { messageOf } from '../../platform/errors.ts'
-import { checkApplied, findApplied, type Applied } from '../applied.ts'
-import type { Driver } from '../driver.ts'
-import { loadMigrations } from '../migration-files.ts'
-import { missingIn, schemaAfter } from '../schema.ts'
+import { checkApplied, findApplied, type Applied } from '../migrate/applied.ts'
+import type { Driver } from '../driver/driver.ts'
+import { loadMigrations } from '../migrate/migration-files.ts'
+import { missingIn, schemaAfter } from '../migrate/schema.ts'
 import { countOf } from './write-backup.ts'
 
 export interface StoreDescription {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../platform/errors.ts'
-import { checkApplied, findApplied } from '../applied.ts'
+import { checkApplied, findApplied } from '../migrate/applied.ts'
 import type { Sql, Value } from '../database.ts'
-import type { Driver, Row } from '../driver.ts'
-import { refuseIncomplete } from '../migrate.ts'
-import { loadMigrations, type Migration } from '../migration-files.ts'
-import { schemaAfter, type Table } from '../schema.ts'
+import type { Driver, Row } from '../driver/driver.ts'
+import { refuseIncomplete } from '../migrate/migrate.ts'
+import { loadMigrations, type Migration } from '../migrate/migration-files.ts'
+import { schemaAfter, type Table } from '../migrate/schema.ts'
 import { FORMAT, leftOut, type BackupHeader } from './format.ts'
 
 /** Held in memory at a time, of one table. */

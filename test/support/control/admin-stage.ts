@@ -7,7 +7,7 @@ import { formatAddress } from '../../../src/platform/address.ts'
 import { sendJson, startHttpServer, type Handler } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/run/log.ts'
 import { openDatabase } from '../../../src/store/database.ts'
-import { listReplicas } from '../../../src/store/replicas.ts'
+import { listReplicas } from '../../../src/store/nouns/replicas.ts'
 import { anApplicant, ControlScene, type Applicant } from './control-scene.ts'
 import { tempFolder } from '../temp-folder.ts'
 

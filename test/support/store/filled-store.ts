@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database } from '../../../src/store/database.ts'
-import type { Migration } from '../../../src/store/migration-files.ts'
+import type { Migration } from '../../../src/store/migrate/migration-files.ts'
 
 const ODD = 'a "quoted" name, a\nline; größer als 😀 -- no comment'
 

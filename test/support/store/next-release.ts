@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { SPOKEN } from '../../../src/platform/peer-versions.ts'
 import { projectFolder } from '../../../src/platform/version.ts'
-import { findMigrations, loadMigrations } from '../../../src/store/migration-files.ts'
+import { findMigrations, loadMigrations } from '../../../src/store/migrate/migration-files.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 /**

@@ -4,10 +4,10 @@ import { place } from '../../../src/core/placement/place.ts'
 import type { Placement } from '../../../src/core/placement/types.ts'
 import type { Claim } from '../../../src/core/types.ts'
 import { openDatabase } from '../../../src/store/database.ts'
-import { listModels } from '../../../src/store/models.ts'
-import { listDecisiveNodes } from '../../../src/store/nodes.ts'
-import { listReplicasOfNode } from '../../../src/store/replicas.ts'
-import { reserveReplica, type Reservation } from '../../../src/store/reservations.ts'
+import { listModels } from '../../../src/store/nouns/models.ts'
+import { listDecisiveNodes } from '../../../src/store/nouns/nodes.ts'
+import { listReplicasOfNode } from '../../../src/store/nouns/replicas.ts'
+import { reserveReplica, type Reservation } from '../../../src/store/nouns/reservations.ts'
 
 // Run by tests as one of several processes that place replicas on the same nodes: `node reservation-process.ts <target>`.
 // It plans when it is told to, and reserves what it has planned when it is told to, so that all reserve from plans that

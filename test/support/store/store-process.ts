@@ -1,6 +1,6 @@
 import { openDatabase, type Database } from '../../../src/store/database.ts'
-import { findMigrations } from '../../../src/store/migration-files.ts'
-import { acquireLease, checkLease, LeaseLostError, releaseLease } from '../../../src/store/leases.ts'
+import { findMigrations } from '../../../src/store/migrate/migration-files.ts'
+import { acquireLease, checkLease, LeaseLostError, releaseLease } from '../../../src/store/nouns/leases.ts'
 
 // Run by tests as a process of its own: `node store-process.ts <task> <target> <argument> <migrations>`. The tables `hits`
 // and `lease_log` are made by the tests that need them.
