@@ -1,6 +1,6 @@
 import type { Config } from './config/options.ts'
-import type { ReadLimits } from './gateway/read-request.ts'
-import type { WaitingRoomLimits } from './gateway/waiting-room.ts'
+import type { ReadLimits } from './gateway/request/read-request.ts'
+import type { WaitingRoomLimits } from './gateway/deliver/waiting-room.ts'
 import { BodyBudget, defaultBodyMemory } from './http/server/body-budget.ts'
 import type { HttpLimits } from './http/server/limits.ts'
 

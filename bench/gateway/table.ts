@@ -1,4 +1,4 @@
-import { LiveTable } from '../../src/gateway/routing-table.ts'
+import { LiveTable } from '../../src/gateway/table/routing-table.ts'
 import { hashSecret } from '../../src/platform/secrets.ts'
 import { MODEL_NAME } from './messages.ts'
 

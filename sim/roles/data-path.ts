@@ -1,6 +1,6 @@
 import { replicaPath } from '../../src/api/data-port.ts'
-import type { Network } from '../../src/gateway/inference.ts'
-import type { Probe } from '../../src/gateway/probe.ts'
+import type { Network } from '../../src/gateway/request/inference.ts'
+import type { Probe } from '../../src/gateway/health/probe.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../src/http/exchange.ts'
 import type { Forward, Forwarded, Forwarder, Upstream } from '../../src/http/proxy.ts'

@@ -1,6 +1,6 @@
 import type { RoutingSnapshotMessage } from '../../src/api/bus/messages.ts'
 import { CountedTable, startGateway, type Gateway } from '../../src/gateway/start-gateway.ts'
-import type { SavedTable } from '../../src/gateway/saved-table.ts'
+import type { SavedTable } from '../../src/gateway/table/saved-table.ts'
 import { ClientSocket } from '../clients/exchange.ts'
 import type { Cluster } from '../cluster.ts'
 import { SimProcess } from '../ground/sim-process.ts'

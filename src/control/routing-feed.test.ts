@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RoutedKeyMessage, RoutingPartMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import type { Node, Replica, Rule } from '../core/types.ts'
-import { LiveTable } from '../gateway/routing-table.ts'
+import { LiveTable } from '../gateway/table/routing-table.ts'
 import type { StoredNode } from '../store/nouns/nodes.ts'
 import type { StoredWorld } from '../store/world/world.ts'
 import { aModel, aNode, aRule, aStoredReplica } from '../../test/support/builders.ts'

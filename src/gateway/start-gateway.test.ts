@@ -17,7 +17,7 @@ import { roleBuses } from '../../test/support/bus/role-buses.ts'
 import { tempFolder } from '../../test/support/temp-folder.ts'
 import { until } from '../../test/support/until.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'
-import { openSavedTable } from './saved-table.ts'
+import { openSavedTable } from './table/saved-table.ts'
 import { startGateway } from './start-gateway.ts'
 
 function aRoute(i: number, address = 'a:1'): RouteMessage {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Caller } from '../guard.ts'
-import { findModel, mayUse } from '../models-api.ts'
-import type { LiveTable, ServedModel } from '../routing-table.ts'
+import type { Caller } from '../access/guard.ts'
+import { findModel, mayUse } from '../request/models-api.ts'
+import type { LiveTable, ServedModel } from '../table/routing-table.ts'
 
 type Table = Pick<LiveTable, 'hasSnapshot' | 'models' | 'model' | 'routesOf'>
 

@@ -6,9 +6,9 @@ import type {
   RoutingSnapshotMessage,
 } from '../../../src/api/bus/messages.ts'
 import { REFUSAL_HEADER } from '../../../src/api/data-port.ts'
-import { allowInference, type Caller } from '../../../src/gateway/guard.ts'
-import { inferenceApi, type InferenceDeps } from '../../../src/gateway/inference.ts'
-import { LiveTable } from '../../../src/gateway/routing-table.ts'
+import { allowInference, type Caller } from '../../../src/gateway/access/guard.ts'
+import { inferenceApi, type InferenceDeps } from '../../../src/gateway/request/inference.ts'
+import { LiveTable } from '../../../src/gateway/table/routing-table.ts'
 import { systemClock } from '../../../src/platform/run/clock.ts'
 import type { ExchangeHandler } from '../../../src/http/exchange.ts'
 import type { Handler, UpgradeHandler } from '../../../src/http/server.ts'

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/platform/run/clock.ts'
 import type { Handler } from '../../../src/http/server.ts'
-import { WaitingRoom } from '../../../src/gateway/waiting-room.ts'
+import { WaitingRoom } from '../../../src/gateway/deliver/waiting-room.ts'
 import { CountedShortcut } from './counted-shortcut.ts'
 import { aGateway, type StageOptions } from '../gateway/gateway-stage.ts'
 import { KeptClient } from './kept-client.ts'

@@ -1,0 +1,182 @@
+import type { Clock } from '../../platform/run/clock.ts'
+import type { Logger } from '../../platform/run/log.ts'
+import { Outliers } from './outliers.ts'
+import type { Probe, Verdict } from './probe.ts'
+import { RouteNotes } from './per-route.ts'
+import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
+
+export interface LivenessDeps {
+  table: Pick<LiveTable, 'route' | 'heardAtMs'>
+  clock: Pick<Clock, 'nowMs'>
+  log: Logger
+  probe: Probe
+  /** A replica that was not heard for longer is asked first; 0 asks none. */
+  ttlMs?: number | undefined
+  /** Told of each replica that is left out for a while. */
+  onEjected?: ((route: LiveRoute) => void) | undefined
+  /** Told of each replica that could not be connected to. */
+  onUnreachable?: ((route: LiveRoute) => void) | undefined
+}
+
+interface Known {
+  heardAtMs: number
+  /** When it last failed: what was heard before says nothing any more. */
+  doubtedAtMs: number
+  /** Requests of ours that are under way there. */
+  underWay: number
+  probing: Promise<Verdict> | undefined
+  /** When it was last asked although nobody was to be sent to it. */
+  askedAgainMs: number
+}
+
+const TTL_MS = 30_000
+/** Who is left out is asked so often whether it is back, while there are requests that it could have had. */
+const ASK_AGAIN_MS = 1000
+/** Who has sent a piece of an answer in this time, and has not finished it, is busy when it does not answer a probe. */
+const STILL_PRODUCING_MS = 60_000
+
+/** What this gateway knows of the life of replicas, from what they and their nodes say. Nothing of it is on the bus. */
+export class Liveness {
+  readonly #deps: LivenessDeps
+  readonly #ttlMs: number
+  readonly #notes: RouteNotes<Known>
+  readonly #outliers: Outliers
+
+  constructor(deps: LivenessDeps) {
+    this.#deps = deps
+    this.#ttlMs = deps.ttlMs ?? TTL_MS
+    this.#notes = new RouteNotes(deps.table)
+    this.#outliers = new Outliers(deps)
+  }
+
+  /**
+   * Why a replica is left out for now, if it is. It is asked now and then whether it is back, and no request waits for
+   * that: one that was away for a minute would else be left out for another.
+   */
+  whyOut(route: LiveRoute): string | undefined {
+    const why = this.#outliers.whyOut(route)
+    if (why !== undefined) this.#askAgain(route)
+    return why
+  }
+
+  /** Undefined when the replica is known to live, so that nobody waits; else what a probe finds. */
+  check(route: LiveRoute, nowMs = this.#deps.clock.nowMs()): Promise<Verdict> | undefined {
+    const known = this.#known(route)
+    if (this.#ttlMs === 0 || this.#isConfirmed(route, known, nowMs)) return undefined
+    // All who ask meanwhile get the same answer, and none of them can end the probe by going away.
+    known.probing ??= this.#probe(route, known).finally(() => (known.probing = undefined))
+    return known.probing
+  }
+
+  contact(route: LiveRoute): Contact {
+    const known = this.#known(route)
+    known.underWay += 1
+    return new Contact(known, route, this)
+  }
+
+  /** It has answered a request. */
+  answered(route: LiveRoute, known: Known, nowMs = this.#deps.clock.nowMs()): void {
+    known.heardAtMs = nowMs
+    // Of the same millisecond as a failure, the success is the later word.
+    known.doubtedAtMs = -Infinity
+    this.#outliers.succeeded(route)
+  }
+
+  /** It could not be reached, or broke off: it is asked before the next request is sent to it. */
+  doubt(route: LiveRoute): void {
+    this.#known(route).doubtedAtMs = this.#deps.clock.nowMs()
+  }
+
+  /** No connection to it. */
+  failed(route: LiveRoute, why: string): void {
+    this.#failed(route, why)
+    this.#deps.onUnreachable?.(route)
+  }
+
+  #failed(route: LiveRoute, why: string): void {
+    this.doubt(route)
+    this.#outliers.failed(route, why)
+  }
+
+  /** Its node refused in its stead. Of a replica that is not there, or is another, nothing is to be expected. */
+  refused(route: LiveRoute, status: number): void {
+    const why = `refused with status ${status}`
+    if (status === 404 || status === 409) {
+      this.doubt(route)
+      this.#outliers.misdirected(route, why)
+    } else this.#failed(route, why)
+  }
+
+  #askAgain(route: LiveRoute): void {
+    const known = this.#known(route)
+    const nowMs = this.#deps.clock.nowMs()
+    if (this.#ttlMs === 0 || known.probing || Math.abs(nowMs - known.askedAgainMs) < ASK_AGAIN_MS) return
+    known.askedAgainMs = nowMs
+    known.probing = this.#probe(route, known).finally(() => (known.probing = undefined))
+  }
+
+  #isConfirmed({ nodeId }: LiveRoute, known: Known, nowMs: number): boolean {
+    if (this.#isRecent(known.heardAtMs, known, nowMs)) return true
+    const lastMs = this.#deps.table.heardAtMs(nodeId)
+    return lastMs !== undefined && this.#isRecent(lastMs, known, nowMs)
+  }
+
+  #isRecent(lastMs: number, { doubtedAtMs }: Known, nowMs: number): boolean {
+    return lastMs > doubtedAtMs && nowMs - lastMs <= this.#ttlMs
+  }
+
+  async #probe(route: LiveRoute, known: Known): Promise<Verdict> {
+    const verdict = await this.#deps.probe(route)
+    if (verdict.state === 'silent' && this.#isBusy(known)) return { state: 'alive' }
+    if (verdict.state === 'alive') this.answered(route, known)
+    else if (verdict.state === 'dead' && verdict.status !== undefined) this.refused(route, verdict.status)
+    else if (verdict.state === 'silent') this.#failed(route, verdict.why)
+    else this.failed(route, verdict.why)
+    return verdict
+  }
+
+  #isBusy({ underWay, heardAtMs }: Known): boolean {
+    return underWay > 0 && this.#deps.clock.nowMs() - heardAtMs <= STILL_PRODUCING_MS
+  }
+
+  #known(route: LiveRoute): Known {
+    const noted = this.#notes.get(route)
+    if (noted) return noted
+    const known: Known = {
+      heardAtMs: -Infinity,
+      doubtedAtMs: -Infinity,
+      underWay: 0,
+      probing: undefined,
+      askedAgainMs: -Infinity,
+    }
+    this.#notes.set(route, known)
+    return known
+  }
+}
+
+/** A request under way at a replica. An object without closures: there is one for each request. */
+export class Contact {
+  readonly #known: Known
+  readonly #route: LiveRoute
+  readonly #liveness: Liveness
+  #hasAnswered = false
+
+  constructor(known: Known, route: LiveRoute, liveness: Liveness) {
+    this.#known = known
+    this.#route = route
+    this.#liveness = liveness
+  }
+
+  /** Something of its answer has come. */
+  heard(nowMs: number): void {
+    // Only the first piece says that it takes requests; the others come on a connection that it already has.
+    if (this.#hasAnswered) this.#known.heardAtMs = nowMs
+    else this.#liveness.answered(this.#route, this.#known, nowMs)
+    this.#hasAnswered = true
+  }
+
+  /** Once, whatever became of it. */
+  end(): void {
+    this.#known.underWay -= 1
+  }
+}

@@ -1,0 +1,47 @@
+import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
+
+interface Noted<T> {
+  generation: number
+  address: string
+  note: T
+}
+
+/** Up to here nothing is looked through for what the table no longer holds. */
+const FEW = 1024
+
+/**
+ * What a gateway has noticed about replicas by itself. A note is about one generation at one address: when the table
+ * names others, it is void. Notes of replicas that have left the table go when they become many.
+ */
+export class RouteNotes<T> {
+  readonly #table: Pick<LiveTable, 'route'>
+  readonly #notes = new Map<string, Noted<T>>()
+  #most = FEW
+
+  constructor(table: Pick<LiveTable, 'route'>) {
+    this.#table = table
+  }
+
+  get isEmpty(): boolean {
+    return this.#notes.size === 0
+  }
+
+  get({ replicaId, generation, address }: LiveRoute): T | undefined {
+    const noted = this.#notes.get(replicaId)
+    return noted?.generation === generation && noted.address === address ? noted.note : undefined
+  }
+
+  set({ replicaId, generation, address }: LiveRoute, note: T): void {
+    this.#notes.set(replicaId, { generation, address, note })
+    if (this.#notes.size > this.#most) this.#tidy()
+  }
+
+  delete({ replicaId }: LiveRoute): void {
+    this.#notes.delete(replicaId)
+  }
+
+  #tidy(): void {
+    for (const replicaId of this.#notes.keys()) if (!this.#table.route(replicaId)) this.#notes.delete(replicaId)
+    this.#most = Math.max(FEW, 2 * this.#notes.size)
+  }
+}

@@ -1,0 +1,100 @@
+import { plainFields } from '../../core/lib/plain-fields.ts'
+import { isLoopback } from '../../platform/address.ts'
+import type { HttpRequest } from '../../http/exchange.ts'
+import { pathOf } from '../../http/server.ts'
+import { Instead, linesPassedOn } from '../../http/upstream/forward-headers.ts'
+import { idIn, type RepeatedHead } from '../../http/fast/path/head-template.ts'
+import type { ShortExchange, ShortLane, Shortcut } from '../../http/fast/path/fast-path.ts'
+import { REPLACED } from '../deliver/attempt.ts'
+import type { Decision } from '../records/decisions.ts'
+import { callerOf, shownBy, type GuardDeps, type Shown } from '../access/guard.ts'
+import type { InferDeps } from './infer.ts'
+import { isModelsPath, mayUse } from './models-api.ts'
+import { isJsonType, sessionInHeader } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import { replicaAt, type ReplicaAt } from '../deliver/replica-at.ts'
+import { newRequestId } from './request-id.ts'
+import type { LiveRoute } from '../table/routing-table.ts'
+import { ShortRequest } from './fast-request.ts'
+
+export interface ShortcutDeps extends InferDeps {
+  guard: GuardDeps
+  onEnded: (decision: Decision) => void
+}
+
+/** What is known of all requests with one head. */
+export interface Known {
+  shown: Shown
+  url: string
+  path: string
+  sessionKey: string | undefined
+  /** Of the client's head, those lines that go on to a replica. */
+  lines: string
+  /** What is sent to each replica because of it. */
+  starts: WeakMap<ReplicaAt, Buffer>
+}
+
+/** Longer ones are not copied into one text with their head. */
+const MOST_BODY_BYTES = 16 * 1024
+
+/**
+ * The way of a request that asks as most do: JSON for a model that has a replica which is known to live, and room. All that
+ * is decided about it is decided as for any other; whatever is unusual about it, or goes wrong, is left to `infer`.
+ */
+export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
+  const { table, clock, guard, limits, readyDeps, serveDeps } = deps
+  const { liveness } = serveDeps
+  const mostBytes = Math.min(MOST_BODY_BYTES, limits?.mostBodyBytes ?? MOST_BODY_BYTES)
+  const isOut = (route: LiveRoute): boolean => liveness.whyOut(route) !== undefined
+
+  const take = (known: Known, bytes: Buffer, head: RepeatedHead, lane: ShortLane): ShortExchange | undefined => {
+    const { bodyAt, length } = head
+    if (length > mostBytes) return undefined
+    const caller = callerOf(known.shown, lane.isLocal, guard)
+    const fields = caller && plainFields(bytes, bodyAt)
+    const served = fields && table.model(fields.model)
+    if (!served || !mayUse(caller, served.name) || served.serves?.has(known.path) === false) return undefined
+    const atMs = clock.nowMs()
+    const sessionKey = known.sessionKey ?? fields.user
+    const route = table.pick(served.name, { sessionKey }, isOut)
+    const at = route && !liveness.check(route, atMs) ? replicaAt(route, serveDeps.tls) : undefined
+    const leave = at && readyDeps.waitingRoom.enterNow(served.name)
+    if (!leave) return undefined
+    const requestId = idIn(bytes, head) ?? newRequestId()
+    const { isStream } = fields
+    const short = { known, caller, sessionKey, served, isStream, requestId, atMs, route: route!, at, leave }
+    try {
+      return new ShortRequest(deps, short, lane, bodyAt, serveDeps.pool.take(at, at.tls))
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+  return { know: (request) => know(request, guard), take }
+}
+
+/** Of those who may ask at all: what strangers say is not kept. */
+function know(request: HttpRequest, guard: GuardDeps): Known | undefined {
+  const { method, url = '', headers, rawHeaders } = request
+  const path = pathOf(request)
+  const isPlain = method === 'POST' && path === url && !isModelsPath(path) && isJsonType(headers['content-type'] ?? '')
+  if (!isPlain || UNUSUAL.some((name) => headers[name] !== undefined)) return undefined
+  try {
+    refuseDots(path)
+    const shown = shownBy(request)
+    if (!callerOf(shown, isLoopback(request.socket.remoteAddress ?? ''), guard)) return undefined
+    return {
+      shown,
+      url,
+      path,
+      sessionKey: sessionInHeader(request),
+      lines: linesPassedOn(rawHeaders, WITHOUT_OURS, true),
+      starts: new WeakMap(),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+const UNUSUAL = ['content-encoding', 'x-flotilla-wait']
+const WITHOUT_OURS = new Instead(REPLACED, '')

@@ -1,0 +1,231 @@
+import { clientOf } from '../../http/upstream/client-watch.ts'
+import type { BodyRoom } from '../../http/server/body-budget.ts'
+import type { Clock } from '../../platform/run/clock.ts'
+import { AppError, toAppError } from '../../platform/errors.ts'
+import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
+import type { Logger } from '../../platform/run/log.ts'
+import type { Tracer } from '../../platform/tracing/tracer.ts'
+import { notServed } from './api-paths.ts'
+import { apiStyle, sendApiError, type ApiStyle } from '../access/api-errors.ts'
+import type { Decision, Decisions } from '../records/decisions.ts'
+import type { Caller } from '../access/guard.ts'
+import { KEPT_FOR_MS, KeepAlive, wantsKeepAlive } from './keep-alive.ts'
+import { findModel } from './models-api.ts'
+import { RequestTrace } from './request-trace.ts'
+import { readRequest, roomFor, type ReadLimits, type ReadRequest } from './read-request.ts'
+import { refuseDots } from './refuse-dots.ts'
+import type { LiveTable } from '../table/routing-table.ts'
+import type { Begun } from '../deliver/delivery.ts'
+import { serve, type Exchange, type ServeDeps } from '../deliver/serve.ts'
+import { serveFrom, serveWhenReady, type Ask, type Done, type ReadyDeps } from '../deliver/serve-when-ready.ts'
+
+export interface InferDeps {
+  table: LiveTable
+  clock: Clock
+  log: Logger
+  decisions: Decisions
+  limits: Partial<ReadLimits> | undefined
+  readyDeps: ReadyDeps
+  serveDeps: ServeDeps
+  /** Missing where nothing is traced. */
+  tracer?: Tracer | undefined
+}
+
+/** A request for a model, as it came. */
+export interface Asked {
+  request: HttpRequest
+  response: HttpResponse
+  caller: Caller
+  /** Without its query. */
+  path: string
+  requestId: string
+  onEnded: (decision: Decision) => void
+}
+
+/** What was found out and done about a request before it became one that is served here. */
+export interface Underway extends Begun {
+  decision: Decision
+  read: ReadRequest
+  /** Gives its place in the waiting room back. */
+  leave: () => void
+}
+
+/**
+ * Serves one request for a model: reads it, waits for its model and its turn, has it served and writes down what became
+ * of it. A request that came whole, for a model with a replica and room, is with that replica when this returns: there is
+ * no promise on its way, only on the way of those who must wait.
+ */
+export function infer(deps: InferDeps, asked: Asked): void {
+  new Inference(deps, asked).start()
+}
+
+/** Goes on with a request that was sent to a replica already. */
+export function inferOn(deps: InferDeps, asked: Asked, underway: Underway): void {
+  new Inference(deps, asked, underway.decision).goOn(underway)
+}
+
+class Inference implements Exchange, Ask {
+  readonly request: HttpRequest
+  readonly response: HttpResponse
+  readonly caller: Caller
+  readonly decision: Decision
+  readonly style: ApiStyle
+  readonly gone: AbortSignal
+  readonly trace: RequestTrace | undefined
+  body = NOTHING
+  model = ''
+  sessionKey: string | undefined
+  budgetMs: Ask['budgetMs']
+  onStatus: Ask['onStatus']
+  readonly #deps: InferDeps
+  readonly #onEnded: Asked['onEnded']
+  #keepAlive: KeepAlive | undefined
+  /** What its body takes, which is kept for another try. */
+  #room: BodyRoom | undefined
+
+  constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked, decision?: Decision) {
+    this.request = request
+    this.response = response
+    this.caller = caller
+    this.decision = decision ?? decisionNow(deps, requestId, path, caller)
+    this.style = apiStyle(path)
+    this.gone = clientOf(request.socket).gone
+    this.trace = deps.tracer && traceOf(deps.tracer, request)
+    this.#deps = deps
+    this.#onEnded = onEnded
+  }
+
+  /** Where its waits are written down. */
+  get waits(): Decision {
+    return this.decision
+  }
+
+  start(): void {
+    let read: ReadRequest | Promise<ReadRequest>
+    try {
+      refuseDots(this.decision.path)
+      const { limits } = this.#deps
+      this.#room = roomFor(this.request, this.caller.keyId, limits)
+      read = readRequest(this.request, limits, this.#room)
+    } catch (thrown) {
+      return this.#end(thrown)
+    }
+    if (read instanceof Promise) void read.then((found) => this.#onRead(found), this.#end)
+    else this.#onRead(read)
+  }
+
+  goOn(underway: Underway): void {
+    const { body, model, sessionKey } = underway.read
+    this.body = body
+    this.model = model
+    this.sessionKey = sessionKey
+    const first = (done: Done): void => serve(this.#deps.serveDeps, this, done, underway)
+    serveFrom(this.#deps.readyDeps, this, underway.leave, { first, again: this.#serve }, this.#end)
+  }
+
+  #onRead({ body, model, sessionKey, isStream }: ReadRequest): void {
+    const { table, readyDeps } = this.#deps
+    this.body = body
+    this.model = model
+    this.sessionKey = sessionKey
+    this.decision.model = model
+    this.decision.isStream = isStream
+    try {
+      const served = findModel(table, model, this.caller)
+      // The table's text instead of this request's own, which its record would keep.
+      this.decision.model = served.name
+      this.decision.policy = served.routePolicy
+      if (served.serves?.has(this.decision.path) === false) throw notServed(served, this.decision.path)
+      if (wantsKeepAlive(this.request, isStream)) this.#keepAtTheLine()
+    } catch (thrown) {
+      return this.#end(thrown)
+    }
+    serveWhenReady(readyDeps, this, this.#serve, this.#end)
+  }
+
+  #keepAtTheLine(): void {
+    const { model, decision } = this
+    const keepAlive = new KeepAlive(this.response, this.#deps.clock, { model, requestId: decision.requestId })
+    this.#keepAlive = keepAlive
+    this.budgetMs = KEPT_FOR_MS
+    this.onStatus = keepAlive.tell
+  }
+
+  readonly #serve = (done: Done): void => {
+    this.#keepAlive?.stop()
+    serve(this.#deps.serveDeps, this, done)
+  }
+
+  readonly #end = (thrown?: unknown): void => {
+    const { clock, decisions } = this.#deps
+    try {
+      if (thrown !== undefined) this.#fail(thrown)
+    } finally {
+      this.#room?.release()
+      this.decision.endedMs = clock.nowMs()
+      decisions.keep(this.decision)
+      this.trace?.end(this.decision)
+      this.#onEnded(this.decision)
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    const { request, response, decision, style } = this
+    const { requestId: id, path } = decision
+    const error = toAppError(thrown)
+    const keepAlive = this.#keepAlive
+    const isGone = this.gone.aborted || error.code === 'client_gone'
+    decision.status = isGone ? CLIENT_GONE : error.status
+    if (error.code === 'internal') this.#deps.log.error({ err: thrown, request: id, path }, 'gateway: a request failed')
+    if (isGone) keepAlive?.stop()
+    else if (keepAlive?.hasBegun) keepAlive.end(style, error)
+    else {
+      if (!response.headersSent) response.setHeader('x-request-id', id)
+      sendApiError(request, response, error)
+    }
+  }
+}
+
+function traceOf(tracer: Tracer, { headers }: HttpRequest): RequestTrace | undefined {
+  const place = tracer.begin(headers['traceparent'])
+  return place && new RequestTrace(tracer, place)
+}
+
+const NOTHING: Buffer = Buffer.alloc(0)
+
+/** In no answer, because there is nobody to read one. */
+export const CLIENT_GONE = new AppError('client_gone', '').status
+
+function decisionNow({ clock, decisions }: InferDeps, requestId: string, path: string, caller: Caller): Decision {
+  const nowMs = clock.nowMs()
+  return newDecision(requestId, path, caller, nowMs, decisions.isSampled(nowMs))
+}
+
+/** Of a request that comes now. */
+export function newDecision(
+  requestId: string,
+  path: string,
+  caller: Caller,
+  nowMs: number,
+  isSampled: boolean,
+): Decision {
+  return {
+    requestId,
+    atMs: nowMs,
+    method: 'POST',
+    path,
+    model: null,
+    policy: null,
+    keyId: caller.keyId,
+    candidates: [],
+    candidateCount: 0,
+    tries: [],
+    isSampled,
+    isStream: false,
+    queuedMs: 0,
+    loadWaitMs: 0,
+    status: 0,
+    firstByteMs: 0,
+    endedMs: nowMs,
+  }
+}

@@ -1,0 +1,205 @@
+import { jsonFields, type Span } from '../../core/lib/json-fields.ts'
+import type { BodyBudget, BodyRoom } from '../../http/server/body-budget.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { HttpRequest } from '../../http/exchange.ts'
+import { parseJson, pathOf, readBody } from '../../http/server.ts'
+import { originOf } from '../../http/server/request-origin.ts'
+import { misspelt } from './api-paths.ts'
+import { boundaryOf, formFields } from './form-fields.ts'
+
+export interface ReadLimits {
+  /** Prompts with images and files with speech are long; what is longer is a mistake or an attack. */
+  mostBodyBytes: number
+  /** The memory that all bodies in this process share. */
+  bodies: BodyBudget
+}
+
+export interface ReadRequest {
+  /** As it came, byte for byte. */
+  body: Buffer
+  model: string
+  isStream: boolean
+  /** Requests of one session have the same: `X-Session-Id`, else the field `user`, else Anthropic's `metadata.user_id`. */
+  sessionKey: string | undefined
+}
+
+/** What a body says about where it goes, before anybody has checked it. */
+interface Fields {
+  model?: unknown
+  stream?: unknown
+  user?: unknown
+  metadata?: unknown
+}
+
+export const MOST_BODY_BYTES = 64 * 1024 * 1024
+/** JSON up to this length is parsed, for exact errors (about 2 ms); in longer bodies only the fields are looked for. */
+const MOST_PARSED_BYTES = 256 * 1024
+/** No name of a model is longer; what is longer in `user` is cut off. */
+const MOST_NAME_CHARS = 1024
+/** A value that is written in more bytes than this cannot be one that is short enough. */
+const MOST_VALUE_BYTES = 16 * 1024
+
+/**
+ * A body up to this length that has come with its head is not counted: with 10,000 connections, these are 160 MiB at most.
+ */
+const MOST_UNCOUNTED_BYTES = 16 * 1024
+
+/** Where the body of a request counts; undefined when it is short. */
+export function roomFor(
+  request: HttpRequest,
+  keyId: string | null,
+  { bodies }: Partial<ReadLimits> = {},
+): BodyRoom | undefined {
+  const { whole } = request
+  if (!bodies || (whole && whole.length <= MOST_UNCOUNTED_BYTES)) return undefined
+  return bodies.open(keyId ?? originOf(request))
+}
+
+/** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
+export function readRequest(
+  request: HttpRequest,
+  limits: Partial<ReadLimits> = {},
+  room?: BodyRoom,
+): ReadRequest | Promise<ReadRequest> {
+  refuseCompressed(request)
+  const mostBytes = limits.mostBodyBytes ?? MOST_BODY_BYTES
+  const { whole } = request
+  if (!whole || whole.length > mostBytes) {
+    return readBody(request, mostBytes, { room }).then((body) => readWhole(request, body))
+  }
+  room?.grow(whole.length)
+  room?.settle()
+  return readWhole(request, whole)
+}
+
+/** Only what is long is looked through with pauses: a wait for nothing costs more than to parse a short body. */
+function readWhole(request: HttpRequest, body: Buffer): ReadRequest | Promise<ReadRequest> {
+  const found = fieldsOf(request, body)
+  if (found instanceof Promise) return found.then((fields) => readFields(request, body, fields))
+  return readFields(request, body, found)
+}
+
+function readFields(request: HttpRequest, body: Buffer, fields: Fields): ReadRequest {
+  return {
+    body,
+    model: modelOf(request, fields),
+    isStream: isTrue(fields.stream),
+    sessionKey: sessionOf(request, fields),
+  }
+}
+
+/** The `model` of the query string. */
+export function modelInQuery(request: HttpRequest): string | undefined {
+  const query = (request.url ?? '').split('?', 2)[1]
+  if (query === undefined) return undefined
+  return checkedModel(new URLSearchParams(query).get('model') ?? undefined)
+}
+
+/** `X-Session-Id`, for a request without a body to look into. */
+export function sessionInHeader({ headers }: HttpRequest): string | undefined {
+  return sessionText(headers['x-session-id'])
+}
+
+function refuseCompressed({ headers }: HttpRequest): void {
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (coding === undefined || coding === '' || coding === 'identity') return
+  const text = `Content-Encoding "${coding}" is not understood here: send the body as it is, without compression.`
+  throw new AppError('unsupported_media_type', text)
+}
+
+function fieldsOf(request: HttpRequest, body: Buffer): Fields | Promise<Fields> {
+  const type = request.headers['content-type'] ?? ''
+  if (/^\s*multipart\//i.test(type)) {
+    return withPauses(formFields(body, boundaryOf(type), ['model', 'stream', 'user'])).then(Object.fromEntries<string>)
+  }
+  // Clients are careless with types, so whatever may be JSON is taken for it.
+  if (isJsonType(type) || startsAsObject(body)) return jsonFieldsOf(body)
+  if (modelInQuery(request) !== undefined) return {}
+  if (body.length === 0) throw missing('The request has no body.')
+  const text = `A body of type "${type.slice(0, 100)}" does not say which model it is for. Send JSON with Content-Type: application/json, or a form (multipart/form-data) with the field "model", or add ?model=<name> to the address.`
+  throw new AppError('unsupported_media_type', text, { details: { param: 'model' } })
+}
+
+export function isJsonType(type: string): boolean {
+  return /^\s*(?:application|text)\/(?:[\w.-]+\+)?json\b/i.test(type)
+}
+
+function startsAsObject(body: Buffer): boolean {
+  return /^(?:\u00ef\u00bb\u00bf)?\s*\{/.test(body.toString('latin1', 0, 100))
+}
+
+function jsonFieldsOf(body: Buffer): Fields | Promise<Fields> {
+  if (body.length > MOST_PARSED_BYTES) return longJsonFieldsOf(body)
+  const parsed = parseJson(body)
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {}
+}
+
+async function longJsonFieldsOf(body: Buffer): Promise<Fields> {
+  const found = await withPauses(jsonFields(body, ['model', 'stream', 'user', 'metadata']))
+  if (!found) {
+    const text = `The request body (${body.length} bytes) is no JSON object, or one that does not end. Check that nothing was cut off.`
+    throw new AppError('bad_request', text)
+  }
+  const spanOf = (name: string): Span | undefined => found.get(name)?.at(-1)
+  const metadata = spanOf('metadata')
+  const inside = metadata && body.subarray(...metadata)
+  const userId = inside && (await withPauses(jsonFields(inside, ['user_id'])))?.get('user_id')?.at(-1)
+  const fields: Fields = { metadata: { user_id: userId && valueAt(inside, userId) } }
+  for (const name of ['model', 'stream', 'user'] as const) {
+    const span = spanOf(name)
+    if (span) fields[name] = valueAt(body, span)
+  }
+  return fields
+}
+
+/** Null stands for whatever cannot be what we look for. */
+function valueAt(body: Buffer, [start, end]: Span): unknown {
+  if (end - start > MOST_VALUE_BYTES) return null
+  try {
+    return JSON.parse(body.toString('utf8', start, end)) as unknown
+  } catch {
+    return null
+  }
+}
+
+/** Lets others run in between. */
+async function withPauses<T>(scan: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const step = scan.next()
+    if (step.done) return step.value
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function modelOf(request: HttpRequest, fields: Fields): string {
+  const model = checkedModel(fields.model) ?? modelInQuery(request)
+  if (model === undefined) throw misspelt(pathOf(request)) ?? missing('The request does not say which model it is for.')
+  return model
+}
+
+function checkedModel(model: unknown): string | undefined {
+  if (model === undefined) return undefined
+  if (typeof model === 'string' && model !== '' && model.length <= MOST_NAME_CHARS) return model
+  const text = '"model" must be the name of a model, as a string that is not empty. GET /v1/models lists the names.'
+  throw new AppError('bad_request', text, { details: { param: 'model' } })
+}
+
+function missing(what: string): AppError {
+  const text = `${what} Add "model": the name of a model, as in {"model": "<name>", …}. GET /v1/models lists the names.`
+  return new AppError('bad_request', text, { details: { param: 'model' } })
+}
+
+/** In a form everything is text. */
+function isTrue(value: unknown): boolean {
+  return value === true || value === 'true' || value === '1'
+}
+
+function sessionOf(request: HttpRequest, { user, metadata }: Fields): string | undefined {
+  const userId =
+    typeof metadata === 'object' && metadata !== null && 'user_id' in metadata ? metadata.user_id : undefined
+  return sessionInHeader(request) ?? sessionText(user) ?? sessionText(userId)
+}
+
+function sessionText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, MOST_NAME_CHARS) : undefined
+}

@@ -1,0 +1,52 @@
+import { randomFillSync } from 'node:crypto'
+import type { HttpRequest } from '../../http/exchange.ts'
+
+/** The client's own, so that it finds its request in our records; else one that nobody else has. */
+export function requestIdOf({ headers }: HttpRequest): string {
+  const given = headers['x-request-id']
+  if (typeof given !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(given)) return newRequestId()
+  // A text of its own: as a part of the head it would keep all of that for as long as its record is kept.
+  return Buffer.from(given, 'latin1').toString('latin1')
+}
+
+const RANDOM = new Uint8Array(16 * 1024)
+const TEXT = Buffer.from('00000000-0000-4000-8000-000000000000', 'latin1')
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
+/** Where the digits of each random byte go; those that say which kind of UUID it is are written over afterwards. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+let used = RANDOM.length
+
+let prepared: string | undefined
+
+/** A random UUID that nobody else has. */
+export function newRequestId(): string {
+  const id = prepared ?? makeId()
+  prepared = undefined
+  return id
+}
+
+/** Makes the next one while nobody waits for it: its request is on its way to a replica a microsecond earlier. */
+export function prepareRequestId(): void {
+  prepared ??= makeId()
+}
+
+/** Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece, in half the time. */
+function makeId(): string {
+  if (used === RANDOM.length) {
+    randomFillSync(RANDOM)
+    used = 0
+  }
+  for (let i = 0; i < PLACES.length; i += 1) {
+    const byte = RANDOM[used + i]!
+    const at = PLACES[i]!
+    TEXT[at] = DIGITS[byte >> 4]!
+    TEXT[at + 1] = DIGITS[byte & 15]!
+  }
+  TEXT[VERSION_AT] = DIGITS[4]!
+  TEXT[VARIANT_AT] = DIGITS[8 + (RANDOM[used + 8]! & 3)]!
+  used += PLACES.length
+  return TEXT.toString('latin1')
+}
+
+const VERSION_AT = 14
+const VARIANT_AT = 19

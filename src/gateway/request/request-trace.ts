@@ -1,0 +1,64 @@
+import { formatTraceparent } from '../../platform/tracing/trace-context.ts'
+import { below, type TracedPlace, type Tracer } from '../../platform/tracing/tracer.ts'
+import type { Decision } from '../records/decisions.ts'
+
+/** One traced request at a gateway: a span for itself, and one for each replica that it was sent to. */
+export class RequestTrace {
+  readonly #tracer: Tracer
+  readonly #place: TracedPlace
+  readonly #tries: { place: TracedPlace; startMs: number }[] = []
+
+  constructor(tracer: Tracer, place: TracedPlace) {
+    this.#tracer = tracer
+    this.#place = place
+  }
+
+  /** It is sent to a replica: what that one gets as its parent, as a line of a head. */
+  sent(nowMs: number): string {
+    const place = below(this.#place.context)
+    this.#tries.push({ place, startMs: nowMs })
+    return `traceparent: ${formatTraceparent(place.context)}\r\n`
+  }
+
+  /** All is told at its end, from what was written down of it anyway. */
+  end(decision: Decision): void {
+    const { atMs, endedMs, status, method, path, model, tries } = decision
+    for (const [i, { place, startMs }] of this.#tries.entries()) {
+      const made = tries[i]
+      this.#tracer.tell(place, {
+        name: `send to ${made?.route.nodeName ?? 'a replica'}`,
+        kind: 'client',
+        startMs,
+        endMs: made ? startMs + made.ms : endedMs,
+        attributes: {
+          'flotilla.try': i + 1,
+          ...(made && {
+            'flotilla.node': made.route.nodeName,
+            'flotilla.replica': made.route.replicaId,
+            'flotilla.outcome': made.outcome,
+          }),
+        },
+        error: made?.error ?? undefined,
+      })
+    }
+    this.#tracer.tell(this.#place, {
+      name: `${method} ${path}`,
+      kind: 'server',
+      startMs: atMs,
+      endMs: endedMs,
+      attributes: {
+        'http.request.method': method,
+        'url.path': path,
+        'http.response.status_code': status,
+        ...(model === null ? {} : { 'gen_ai.request.model': model }),
+        'flotilla.request_id': decision.requestId,
+        'flotilla.queued_ms': Math.round(decision.queuedMs),
+        'flotilla.load_wait_ms': Math.round(decision.loadWaitMs),
+        'flotilla.tries': tries.length,
+        ...(decision.firstByteMs === 0 ? {} : { 'flotilla.first_token_ms': Math.round(decision.firstByteMs - atMs) }),
+      },
+      // A mistake of the client is no failure of what served it.
+      error: status >= 500 ? `status ${status}` : undefined,
+    })
+  }
+}
