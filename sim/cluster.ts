@@ -1,5 +1,5 @@
 import type { PlacePolicy } from '../src/core/placement/types.ts'
-import type { Pace } from '../src/control/pace.ts'
+import type { Pace } from '../src/control/turn/pace.ts'
 import { hashSecret } from '../src/platform/secrets.ts'
 import type { LivenessLimits } from '../src/core/nodes/liveness.ts'
 import type { AppliedPlan } from './checks/applied-plan.ts'

@@ -1,7 +1,7 @@
 import type { HeartbeatMessage } from '../src/api/bus/messages.ts'
 import type { BusRole } from '../src/api/bus/subjects.ts'
 import type { Bus } from '../src/bus/bus.ts'
-import type { Decide } from '../src/control/turn.ts'
+import type { Decide } from '../src/control/turn/turn.ts'
 import type { Forward } from '../src/http/proxy.ts'
 import type { Value } from '../src/store/database.ts'
 import type { StoredWorld } from '../src/store/world/world.ts'

@@ -1,4 +1,4 @@
-import type { Pace } from '../src/control/pace.ts'
+import type { Pace } from '../src/control/turn/pace.ts'
 import type { Settings } from './cluster.ts'
 
 interface PaceOfAll extends Pick<Settings, 'gateway' | 'checkMs' | 'refreshMs' | 'meanRequestMs'> {

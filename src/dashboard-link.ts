@@ -1,4 +1,4 @@
-import { makeSignInCode } from './control/api/sessions.ts'
+import { makeSignInCode } from './control/api/access/sessions.ts'
 import type { Database } from './store/database.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { adminApi } from './control/admin-api.ts'
+import { adminApi } from './control/api/admin-api.ts'
 import { systemClock } from './platform/run/clock.ts'
 import { writeLiveBackup } from './store/backup/live-backup.ts'
 import { openDatabase } from './store/database.ts'

@@ -1,6 +1,6 @@
 import { fileProblem, type OpenFile } from './store/driver/open-file.ts'
 import type { Database } from './store/database.ts'
-import type { Condition, Conditions } from './control/conditions.ts'
+import type { Condition, Conditions } from './control/watch/conditions.ts'
 import type { Clock } from './platform/run/clock.ts'
 import type { Dispose } from './platform/run/lifetime.ts'
 import type { OutputTrouble } from './platform/run/lossy-output.ts'

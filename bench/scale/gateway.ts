@@ -1,7 +1,7 @@
 import type { GatewayLoadMessage } from '../../src/api/bus/messages.ts'
 import { subjects } from '../../src/api/bus/subjects.ts'
 import type { Bus } from '../../src/bus/bus.ts'
-import type { RoutingFeed } from '../../src/control/routing-feed.ts'
+import type { RoutingFeed } from '../../src/control/routing/routing-feed.ts'
 import { LoadSharing } from '../../src/gateway/table/load-sharing.ts'
 import { LiveTable } from '../../src/gateway/table/routing-table.ts'
 import { VirtualClock } from '../../test/support/virtual-clock.ts'

@@ -2,7 +2,7 @@ import { inboxPrefix, permissionsFor, subjectOf, subjects, type SubjectName } fr
 import { gatewayInput } from '../../src/api/admin/schemas.ts'
 import { modelName } from '../../src/api/admin/names.ts'
 import { gatewayIdOf } from '../../src/api/gateway-id.ts'
-import { gatewayCertificate } from '../../src/control/cluster-ca.ts'
+import { gatewayCertificate } from '../../src/control/joining/cluster-ca.ts'
 import { readConnectOptions } from '../../src/bus/broker/handshake.ts'
 import { isSignedBy, readUserKey } from '../../src/bus/broker/nkey.ts'
 import { Parser } from '../../src/bus/broker/parser.ts'

@@ -1,7 +1,7 @@
 import { openDatabase } from '../store/database.ts'
 import { emptiedStore } from '../../test/support/store/emptied-store.ts'
 import { createTestDatabase } from '../../test/support/postgres/postgres.ts'
-import { describeEverything } from './every-suite.ts'
+import { describeEverything } from './suites/every-suite.ts'
 
 describeEverything(
   'PostgreSQL',

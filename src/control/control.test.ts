@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../store/database.ts'
 import { emptiedStore } from '../../test/support/store/emptied-store.ts'
-import { describeEverything } from './every-suite.ts'
+import { describeEverything } from './suites/every-suite.ts'
 
 describeEverything(
   'SQLite',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdminBody, AdminReply, AdminRouteName, AdminStreamName } from '../../api/admin/routes.ts'
-import type { Caller } from './authorize.ts'
+import type { Caller } from './access/authorize.ts'
 
 /** What one route does. */
 export type Answer<N extends AdminRouteName> = (

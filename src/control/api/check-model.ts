@@ -6,8 +6,8 @@ import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { listReportedEngines } from '../../store/nouns/node-engines.ts'
 import { loadWorld } from '../../store/world/world.ts'
-import { findBelow } from '../models-folder.ts'
-import { nodesThatMayTell } from '../read-facts.ts'
+import { findBelow } from '../facts/models-folder.ts'
+import { nodesThatMayTell } from '../facts/read-facts.ts'
 import type { AdminDeps } from './deps.ts'
 
 type Written = Pick<Model, 'engine' | 'source' | 'options'>

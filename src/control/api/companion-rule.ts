@@ -2,8 +2,8 @@ import type { RuleInput } from '../../api/admin/rule-schemas.ts'
 import type { Sql } from '../../store/database.ts'
 import { newestEventOf } from '../../store/nouns/events.ts'
 import { findRule, type RuleRow } from '../../store/nouns/rules.ts'
-import type { Tell } from '../change.ts'
-import { removeRule, writeRule } from './rules.ts'
+import type { Tell } from '../changes/change.ts'
+import { removeRule, writeRule } from './nouns/rules.ts'
 
 /**
  * The rule that is made together with a model, by `replicas` in the call that adds it. It goes with the model. A rule that

@@ -6,10 +6,10 @@ import type { BodyBudget } from '../../http/server/body-budget.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import type { Database } from '../../store/database.ts'
-import type { Conditions } from '../conditions.ts'
-import type { SeenNode } from '../reach-watch.ts'
-import type { EventFeed } from '../event-feed.ts'
-import type { LiveFeed } from '../live/live-feed.ts'
+import type { Conditions } from '../watch/conditions.ts'
+import type { SeenNode } from '../watch/reach-watch.ts'
+import type { EventFeed } from '../changes/event-feed.ts'
+import type { LiveFeed } from '../views/live/live-feed.ts'
 
 /** What an approved node reaches the bus with. */
 export interface BusCredentials {

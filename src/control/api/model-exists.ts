@@ -4,8 +4,8 @@ import type { Model } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Sql } from '../../store/database.ts'
 import { findRule } from '../../store/nouns/rules.ts'
-import { viewChange } from './change-view.ts'
-import { viewOneModel } from './model-view.ts'
+import { viewChange } from '../views/change-view.ts'
+import { viewOneModel } from '../views/model-view.ts'
 
 export type Difference = PlanChange['fields'][number]
 

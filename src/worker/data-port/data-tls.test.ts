@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { clusterCa, issuePair } from '../../control/cluster-ca.ts'
+import { clusterCa, issuePair } from '../../control/joining/cluster-ca.ts'
 import { newSeed } from '../../bus/nkey.ts'
 import { ConnectionPool } from '../../http/upstream/connection-pool.ts'
 import type { ExchangeHandler } from '../../http/exchange.ts'

@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { logEntries, logQuery, type LogEntry } from '../../../api/admin/schemas.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { readBody } from '../../../http/server.ts'
+import { askDataPort } from '../../workers/data-port.ts'
+import type { Answers, Streams } from '../answers.ts'
+import type { AdminDeps } from '../deps.ts'
+import { neededNode } from '../../views/node-view.ts'
+import { readQuery } from '../query.ts'
+
+/** Logs stay on their node; a frontend passes them on and keeps nothing. */
+
+const MOST_LISTING_BYTES = 16 * 1024 * 1024
+const LISTING_WITHIN_MS = 15_000
+const MOST_READERS = 500
+
+export function logAnswers(deps: AdminDeps): Answers<'listLogs'> {
+  return {
+    async listLogs(_body, { id }) {
+      const node = await neededNode(deps.db, id)
+      const answer = await askDataPort(deps, node, '/logs', AbortSignal.timeout(LISTING_WITHIN_MS))
+      return readListing(answer, node.name)
+    },
+  }
+}
+
+async function readListing(answer: IncomingMessage, nodeName: string): Promise<LogEntry[]> {
+  try {
+    const text = (await readBody(answer, MOST_LISTING_BYTES)).toString('utf8')
+    if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`)
+    return logEntries.parse(JSON.parse(text))
+  } catch (cause) {
+    answer.destroy()
+    throw new AppError('bad_gateway', `${nodeName} did not give a list of its logs that makes sense.`, { cause })
+  }
+}
+
+export function logStreams(deps: AdminDeps): Streams<'readLogs'> {
+  const readers = new Set<() => void>()
+  deps.ending.addEventListener('abort', () => {
+    for (const letGo of readers) letGo()
+  })
+
+  return {
+    async readLogs(request, response, { id, key }) {
+      const query = readQuery(request, logQuery)
+      const node = await neededNode(deps.db, id)
+      if (readers.size >= MOST_READERS) {
+        throw new AppError('busy', `${MOST_READERS} readers follow logs already.`, { retryAfterS: 10 })
+      }
+      // Who has gone meanwhile will not go again.
+      if (response.destroyed) return
+      const gone = new AbortController()
+      const letGo = (): void => {
+        if (response.headersSent) response.end()
+        gone.abort()
+      }
+      readers.add(letGo)
+      response.once('close', () => {
+        readers.delete(letGo)
+        gone.abort()
+      })
+      const asked = Object.entries(query).map(([name, value]) => [name, String(value)])
+      const path = `/logs/${encodeURIComponent(key)}?${new URLSearchParams(asked).toString()}`
+      passOn(await askDataPort(deps, node, path, gone.signal), response)
+    },
+  }
+}
+
+/** As it comes: a line is seen when it is written. Whoever ends first, the other one is ended, too. */
+function passOn(answer: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(answer.statusCode ?? 502, {
+    'content-type': answer.headers['content-type'] ?? 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    // Proxies that collect what they pass on would keep the lines to themselves.
+    'x-accel-buffering': 'no',
+  })
+  response.flushHeaders()
+  answer.pipe(response)
+  // Cut, so that nobody takes a part for the whole; unless we have ended it ourselves.
+  answer.once('error', () => !response.writableEnded && response.destroy())
+}

@@ -1,0 +1,19 @@
+import { AppError } from '../../platform/errors.ts'
+import type { Sql } from '../../store/database.ts'
+import { findRemoved } from '../../store/nouns/removed-nodes.ts'
+
+/**
+ * What a node hears that has no row. Removed: it ends. Unknown, because the store is older than its registration: it
+ * registers again, and what it runs goes on. A worker of the release before ends at `forbidden` and keeps trying at a code
+ * that it does not know.
+ */
+export async function absentNode(sql: Sql, id: string, clusterId: string): Promise<AppError> {
+  const removed = await findRemoved(sql, id)
+  const from = { cluster_id: clusterId }
+  if (removed) {
+    const text = `${removed.name} was removed from the cluster.`
+    return new AppError('forbidden', text, { details: { node: 'removed', ...from } })
+  }
+  const text = `This cluster has no node "${id}" and has removed none of that id: it is to register again.`
+  return new AppError('node_unknown', text, { details: from })
+}

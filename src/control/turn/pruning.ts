@@ -1,0 +1,34 @@
+import type { Clock } from '../../platform/run/clock.ts'
+import type { Database } from '../../store/database.ts'
+import { pruneEvents } from '../../store/nouns/events.ts'
+import { pruneFrontends } from '../../store/nouns/frontends.ts'
+import { checkLease, type HeldLease } from '../../store/nouns/leases.ts'
+import { pruneModelRows } from '../../store/nouns/prune-models.ts'
+
+/** Events are for people: what nobody looked up within a month is not looked up. */
+const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
+const PERIOD_MS = 5 * 60_000
+
+/** Deletes what the store need not keep: old events, rows of models that are gone, frontends that are gone for long. */
+export class Pruning {
+  readonly #db: Database
+  readonly #clock: Clock
+  #atMs = 0
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  /** Does nothing while the last time was a short while ago. */
+  async run(lease: HeldLease): Promise<void> {
+    if (this.#clock.nowMs() < this.#atMs) return
+    this.#atMs = this.#clock.nowMs() + PERIOD_MS
+    await this.#db.transaction(async (tx) => {
+      await checkLease(tx, lease)
+      await pruneEvents(tx, EVENTS_KEPT)
+      await pruneModelRows(tx)
+      await pruneFrontends(tx)
+    })
+  }
+}
