@@ -6,9 +6,9 @@ import type { Forward } from '../src/http/proxy.ts'
 import type { Value } from '../src/store/database.ts'
 import type { StoredWorld } from '../src/store/world/world.ts'
 import type { LiveTable } from '../src/gateway/table/routing-table.ts'
-import type { ReplicaLimits } from '../src/worker/launch.ts'
+import type { ReplicaLimits } from '../src/worker/replicas/launch.ts'
 import type { FrontendCalls } from './roles/worker-process.ts'
-import type { Supervisor } from '../src/worker/supervisor.ts'
+import type { Supervisor } from '../src/worker/replicas/supervisor.ts'
 
 /** Who does it: f1, f2, g1, g2 or a machine (n1 …). */
 export interface Who {

@@ -9,8 +9,8 @@ import { openTracing } from './open-tracing.ts'
 import { roleMetrics } from './role-metrics.ts'
 import { runRoles, type Ending } from './run-roles.ts'
 import { startLocalWorker } from './start-local-worker.ts'
-import { loadIdentity } from './worker/identity.ts'
-import type { Departure } from './worker/membership.ts'
+import { loadIdentity } from './worker/membership/identity.ts'
+import type { Departure } from './worker/membership/membership.ts'
 
 /** Exit codes: 2 is a mistake of whoever started it, as everywhere; 3 is that the cluster has sent it away. */
 const REFUSED = 2

@@ -8,7 +8,7 @@ import { hashSecret } from './platform/secrets.ts'
 import { sendJson, type Handler } from './http/server.ts'
 import { Metrics } from './platform/metrics/metrics.ts'
 import { serve } from '../test/support/http/http.ts'
-import { dataPortHandler, healthHandler } from './worker/data-port.ts'
+import { dataPortHandler, healthHandler } from './worker/data-port/handler.ts'
 
 /** What a listener of a role serves besides the admin API, whose routes are a table of their own. */
 interface Served {

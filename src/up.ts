@@ -22,7 +22,7 @@ import { roleMetrics } from './role-metrics.ts'
 import { runRoles } from './run-roles.ts'
 import { startFrontend, type FrontendOptions } from './start-frontend.ts'
 import { startLocalWorker } from './start-local-worker.ts'
-import { loadIdentity } from './worker/identity.ts'
+import { loadIdentity } from './worker/membership/identity.ts'
 import type { Worker } from './worker/start-worker.ts'
 
 /** `flotilla up`: control, gateway and one worker in this process, until a signal says otherwise. */

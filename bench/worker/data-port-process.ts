@@ -1,6 +1,6 @@
 import { startHttpServer } from '../../src/http/server.ts'
 import { silentLogger } from '../../src/platform/run/log.ts'
-import { dataPortHandler } from '../../src/worker/data-port.ts'
+import { dataPortHandler } from '../../src/worker/data-port/handler.ts'
 import { answerMemory } from './memory.ts'
 import { DATA_KEY, MODEL_NAME } from './messages.ts'
 

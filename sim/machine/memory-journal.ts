@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../src/worker/journal.ts'
+import type { JournalEntry } from '../../src/worker/replicas/journal.ts'
 import type { ProcessIdentity } from '../../src/worker/processes/process-identity.ts'
 
 /** The worker's journal on the machine's disk, which is a map here. What is written is a copy, as on a disk. */

@@ -1,7 +1,7 @@
 import { engineProfile, type EngineProfile } from '../../src/api/engine-profile.ts'
 import { sleep } from '../../src/platform/run/clock.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import type { ReplicaDeps } from '../../src/worker/launch.ts'
+import type { ReplicaDeps } from '../../src/worker/replicas/launch.ts'
 import type { SimProcess } from '../ground/sim-process.ts'
 import { engineKinds } from '../model-kinds.ts'
 import type { Random } from '../random.ts'

@@ -1,7 +1,7 @@
 import type { Registered } from '../../src/api/admin/schemas.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { SPOKEN } from '../../src/platform/peer-versions.ts'
-import type { Facts } from '../../src/worker/frontends.ts'
+import type { Facts } from '../../src/worker/membership/frontends.ts'
 import type { Cluster } from '../cluster.ts'
 import type { SimProcess } from '../ground/sim-process.ts'
 import type { FrontendProcess } from './frontend-process.ts'

@@ -3,17 +3,17 @@ import type { NodeCredentials, Registered } from '../../src/api/admin/schemas.ts
 import type { Bus } from '../../src/bus/bus.ts'
 import type { Hardware as ReportedHardware } from '../../src/api/hardware.ts'
 import { sleep } from '../../src/platform/run/clock.ts'
-import { openBoot, type Boot } from '../../src/worker/boot.ts'
+import { openBoot, type Boot } from '../../src/worker/membership/boot.ts'
 import { autoLabels } from '../../src/worker/hardware/auto-labels.ts'
-import type { Facts } from '../../src/worker/frontends.ts'
-import { Heartbeats } from '../../src/worker/heartbeats.ts'
-import { startMeasurements } from '../../src/worker/measurements.ts'
-import { takePart, type Departure } from '../../src/worker/membership.ts'
-import { NodeBus } from '../../src/worker/node-bus.ts'
-import { obey } from '../../src/worker/obey.ts'
-import { Ports } from '../../src/worker/ports.ts'
-import { Supervisor } from '../../src/worker/supervisor.ts'
-import { UnreadEnds } from '../../src/worker/unread-ends.ts'
+import type { Facts } from '../../src/worker/membership/frontends.ts'
+import { Heartbeats } from '../../src/worker/report/heartbeats.ts'
+import { startMeasurements } from '../../src/worker/memory/measurements.ts'
+import { takePart, type Departure } from '../../src/worker/membership/membership.ts'
+import { NodeBus } from '../../src/worker/membership/node-bus.ts'
+import { obey } from '../../src/worker/replicas/handle-commands.ts'
+import { Ports } from '../../src/worker/replicas/ports.ts'
+import { Supervisor } from '../../src/worker/replicas/supervisor.ts'
+import { UnreadEnds } from '../../src/worker/memory/unread-ends.ts'
 import type { Cluster } from '../cluster.ts'
 import { SimProcess } from '../ground/sim-process.ts'
 import { simLog } from '../ground/sim-log.ts'
@@ -245,7 +245,7 @@ export type FrontendCalls = {
 
 const nobody = {}
 
-/** As src/worker/memory-meter.ts: looks at what engines hold, to be told when the machine has been measured after it. */
+/** As src/worker/memory/memory-meter.ts: looks at what engines hold, to be told when the machine has been measured after it. */
 class SimMeter {
   readonly #machine: Machine
   readonly #supervisor: Supervisor

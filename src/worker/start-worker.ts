@@ -16,7 +16,7 @@ import type { Logger } from '../platform/run/log.ts'
 import { Metrics } from '../platform/metrics/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Trust } from '../platform/tls/trust.ts'
-import { openBoot } from './boot.ts'
+import { openBoot } from './membership/boot.ts'
 import {
   dataPortCables,
   dataPortHandler,
@@ -25,28 +25,28 @@ import {
   replicaHandler,
   replicaShortcut,
   type DataPortOptions,
-} from './data-port.ts'
+} from './data-port/handler.ts'
 import { DataTls, isDataTlsWanted, type DataTlsMode } from './data-port/data-tls.ts'
 import { enginePool } from './data-port/engine-call.ts'
-import { Frontends, type Facts } from './frontends.ts'
+import { Frontends, type Facts } from './membership/frontends.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
 import { FakeDevices } from './hardware/fake-devices.ts'
 import { createProcessVram } from './hardware/process-vram.ts'
-import { fitHeartbeat } from './fit-report.ts'
-import { Heartbeats } from './heartbeats.ts'
-import type { Identity } from './identity.ts'
-import { KeptKey } from './kept-key.ts'
-import { startMeasurements } from './measurements.ts'
-import { MemoryMeter } from './memory-meter.ts'
-import { UnreadEnds } from './unread-ends.ts'
-import { takePart, type Departure } from './membership.ts'
-import { NodeBus } from './node-bus.ts'
-import { obey } from './obey.ts'
-import { openReplicas, type Replicas, type ReplicasOptions } from './open-replicas.ts'
+import { fitHeartbeat } from './report/fit-report.ts'
+import { Heartbeats } from './report/heartbeats.ts'
+import type { Identity } from './membership/identity.ts'
+import { KeptKey } from './membership/kept-key.ts'
+import { startMeasurements } from './memory/measurements.ts'
+import { MemoryMeter } from './memory/memory-meter.ts'
+import { UnreadEnds } from './memory/unread-ends.ts'
+import { takePart, type Departure } from './membership/membership.ts'
+import { NodeBus } from './membership/node-bus.ts'
+import { obey } from './replicas/handle-commands.ts'
+import { openReplicas, type Replicas, type ReplicasOptions } from './replicas/open-replicas.ts'
 import { leaveEngines } from './processes/living-engines.ts'
 import { machineBoot } from './processes/process-identity.ts'
-import type { WorkerReplica } from './replica.ts'
-import { workerMetrics } from './worker-metrics.ts'
+import type { WorkerReplica } from './replicas/replica.ts'
+import { workerMetrics } from './report/worker-metrics.ts'
 
 export interface WorkerOptions {
   frontendUrls: readonly string[]

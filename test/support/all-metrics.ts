@@ -9,7 +9,7 @@ import { spanCounter } from '../../src/platform/tracing/otlp-exporter.ts'
 import { processMetrics } from '../../src/platform/metrics/process-metrics.ts'
 import type { Database } from '../../src/store/database.ts'
 import { measuredDatabase } from '../../src/store/driver/measured-database.ts'
-import { workerMetrics } from '../../src/worker/worker-metrics.ts'
+import { workerMetrics } from '../../src/worker/report/worker-metrics.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export type Counting = 'every process' | 'gateways' | 'frontends' | 'workers'

@@ -14,7 +14,7 @@ import { ScriptedControl } from '../../../test/support/control/scripted-control.
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { until } from '../../../test/support/until.ts'
 import { handshake, webSocketEngine } from '../../../test/support/http/web-socket-engine.ts'
-import { dataPortHandler, dataPortUpgrades } from '../../worker/data-port.ts'
+import { dataPortHandler, dataPortUpgrades } from '../../worker/data-port/handler.ts'
 import { DataTls } from '../../worker/data-port/data-tls.ts'
 import { ColdLoads } from '../cold/cold-loads.ts'
 import { Liveness } from '../health/liveness.ts'

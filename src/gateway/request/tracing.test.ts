@@ -7,7 +7,7 @@ import { TestReplica } from '../../../test/support/worker/data-port.ts'
 import { aGateway, hangUp } from '../../../test/support/gateway/gateway-stage.ts'
 import { serve } from '../../../test/support/http/http.ts'
 import { until } from '../../../test/support/until.ts'
-import { dataPortHandler, replicaHandler } from '../../worker/data-port.ts'
+import { dataPortHandler, replicaHandler } from '../../worker/data-port/handler.ts'
 
 /** A gateway, a worker and an engine; the first two send what they trace to a collector of ours, or to `endpoint`. */
 async function aTracedWay(options: { ratio?: number; endpoint?: string; engine?: Handler; isOff?: true } = {}) {

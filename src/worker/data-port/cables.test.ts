@@ -17,7 +17,7 @@ import { serve } from '../../../test/support/http/http.ts'
 import { rawClient } from '../../../test/support/http/raw-client.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { until } from '../../../test/support/until.ts'
-import { dataPortCables } from '../data-port.ts'
+import { dataPortCables } from './handler.ts'
 import { DataTls } from './data-tls.ts'
 
 const LINES = 'host: a\r\nauthorization: Bearer right\r\n'

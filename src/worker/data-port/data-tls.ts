@@ -5,7 +5,7 @@ import { fingerprintOf, makeCertificate } from '../../platform/tls/certificate.t
 import type { CertificatePair } from '../../platform/tls/certificate-pair.ts'
 import { derivedKey } from '../../platform/tls/derived-key.ts'
 import { TlsUpgrade } from '../../platform/tls/tls-upgrade.ts'
-import { KeptKey } from '../kept-key.ts'
+import { KeptKey } from '../membership/kept-key.ts'
 
 export type DataTlsMode = 'on' | 'off' | 'auto'
 

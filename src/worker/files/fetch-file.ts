@@ -3,9 +3,9 @@ import type { Turns } from '../../model-files/source/turns.ts'
 import type { Wanted } from '../../model-files/source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Fetched, FileProgress } from './fetched.ts'
-import { idOf, syncFolder } from './layout.ts'
+import { idOf, syncFolder } from './store/layout.ts'
 import { Part, readRecord } from './part.ts'
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 import { transfer, type TransferDeps } from './transfer.ts'
 
 export interface FetchFileDeps extends TransferDeps {

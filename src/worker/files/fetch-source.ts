@@ -6,8 +6,8 @@ import { fetchFile, partId, type FetchFileDeps } from './fetch-file.ts'
 import type { Fetched, FileProgress } from './fetched.ts'
 import { resolveSource, type ResolveDeps } from './resolve.ts'
 import type { SharedWork } from './shared-work.ts'
-import { sweep } from './sweep.ts'
-import { buildTree } from './trees.ts'
+import { sweep } from './store/sweep.ts'
+import { buildTree } from './store/trees.ts'
 
 export interface FetchSourceDeps extends FetchFileDeps, ResolveDeps {
   /** By the id of their part: two sources may want the same file. */

@@ -3,13 +3,13 @@ import { parseSource, showSource, type RemoteSource } from '../../model-files/so
 import { AppError } from '../../platform/errors.ts'
 import { fetchSource, type FetchSourceDeps } from './fetch-source.ts'
 import type { FileProgress } from './fetched.ts'
-import { idOf } from './layout.ts'
+import { idOf } from './store/layout.ts'
 import { LocalFiles } from './local-files.ts'
-import { noteUse, type Use } from './note-use.ts'
+import { noteUse, type Use } from './store/note-use.ts'
 import type { ProgressMeter } from './progress-meter.ts'
 import { pathInSharedFolder } from './shared-folder.ts'
 import { SharedWork } from './shared-work.ts'
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 
 /** Files that are here and stay until they are released. */
 export interface HeldFiles {

@@ -7,10 +7,10 @@ import { AppError, toAppError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import type { FrontendFiles } from './frontend-files.ts'
 import { SourceHolder, type HeldFiles } from './hold-source.ts'
-import { openStore, wireTransfers, type TransferOptions } from './open-store.ts'
+import { openStore, wireTransfers, type TransferOptions } from './store/open-store.ts'
 import { ProgressMeter } from './progress-meter.ts'
-import { removeSource, type Removed } from './removal.ts'
-import type { Store } from './store.ts'
+import { removeSource, type Removed } from './store/removal.ts'
+import type { Store } from './store/store.ts'
 
 export interface ModelFilesOptions extends TransferOptions {
   /** Ours alone: nobody else may change what is in it. */

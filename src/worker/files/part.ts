@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { open, readFile, rm, type FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Wanted } from '../../model-files/source/wanted.ts'
-import { writeJson, type Layout } from './layout.ts'
+import { writeJson, type Layout } from './store/layout.ts'
 
 const record = z.object({
   label: z.string(),

@@ -7,7 +7,7 @@ import type { Wanted } from '../../model-files/source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Bandwidth } from './bandwidth.ts'
 import type { Head, Part } from './part.ts'
-import type { Reservation, Space } from './space.ts'
+import type { Reservation, Space } from './store/space.ts'
 
 export interface TransferDeps extends AskDeps {
   bandwidth: Bandwidth

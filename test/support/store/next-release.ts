@@ -29,9 +29,9 @@ export function nextRelease(): string {
     `{ oldest: ${oldest}, newest: ${newest} }`,
     `{ oldest: ${newest}, newest: ${newest + 1} }`,
   )
-  edit('src/worker/frontends.ts', '{ ...facts, protocol }', `{ ...facts, protocol, ${inNewProtocol} }`)
+  edit('src/worker/membership/frontends.ts', '{ ...facts, protocol }', `{ ...facts, protocol, ${inNewProtocol} }`)
   edit('src/api/admin/schemas.ts', 'boot_id: z.string().min(1)', 'colour: z.string().optional(), boot_id: z.string()')
-  edit('src/worker/heartbeats.ts', 'boot_id: boot.id', "colour: 'new', boot_id: boot.id")
+  edit('src/worker/report/heartbeats.ts', 'boot_id: boot.id', "colour: 'new', boot_id: boot.id")
   edit('src/control/start-control.ts', "bus.publish('routingDelta', ", "bus.publish('routingDelta', withColour(")
   edit('src/control/start-control.ts', '...keys]))', '...keys])))')
   edit('src/control/start-control.ts', 'function namesOf', `${WITH_COLOUR}\nfunction namesOf`)

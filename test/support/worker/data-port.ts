@@ -14,7 +14,7 @@ import {
   replicaHandler,
   replicaShortcut,
   type DataPortOptions,
-} from '../../../src/worker/data-port.ts'
+} from '../../../src/worker/data-port/handler.ts'
 import { enginePool } from '../../../src/worker/data-port/engine-call.ts'
 import type { ServedReplica } from '../../../src/worker/data-port/target.ts'
 

@@ -6,7 +6,7 @@ import type { ReplicaStartMessage, ReportedReplicaMessage } from '../../../src/a
 import { systemClock } from '../../../src/platform/run/clock.ts'
 import { Lifetime } from '../../../src/platform/run/lifetime.ts'
 import { silentLogger } from '../../../src/platform/run/log.ts'
-import { openReplicas, type Replicas, type ReplicasOptions } from '../../../src/worker/open-replicas.ts'
+import { openReplicas, type Replicas, type ReplicasOptions } from '../../../src/worker/replicas/open-replicas.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { isAlive } from '../until.ts'
 

@@ -1,0 +1,91 @@
+import { retryLimits, type RetryLimits } from '../../../model-files/source/persist.ts'
+import { openReach } from '../../../model-files/source/reach.ts'
+import { Turns } from '../../../model-files/source/turns.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
+import type { Logger } from '../../../platform/run/log.ts'
+import { Bandwidth } from '../bandwidth.ts'
+import { Claims } from './claims.ts'
+import { collectOldest, usedBytes } from './collect.ts'
+import type { FetchSourceDeps } from '../fetch-source.ts'
+import type { FrontendFiles } from '../frontend-files.ts'
+import { Layout } from './layout.ts'
+import { Lock } from './lock.ts'
+import { Manifests } from './manifests.ts'
+import { SharedWork } from '../shared-work.ts'
+import { Space } from './space.ts'
+import type { Store } from './store.ts'
+import { removeLeftovers, sweep } from './sweep.ts'
+
+export interface TransferOptions {
+  /** What all files here may take; above it what was used longest ago is deleted. */
+  quotaBytes?: number | undefined
+  /** For all transfers together. */
+  bytesPerSecond?: number | undefined
+  hfEndpoint: string
+  /** Sent to the endpoint's own host only. */
+  hfToken?: string | undefined
+  /** Hosts and ranges besides the internet that sources may lead to. */
+  allowSources?: readonly string[]
+  freeBytes: () => Promise<{ free: number; total: number }>
+  random?: () => number
+  limits?: Partial<TransferLimits>
+}
+
+export interface TransferLimits {
+  /** A connection that brings nothing for so long is cut. */
+  stallMs: number
+  /** The disk is looked at again each time so much has been written. */
+  checkEveryBytes: number
+  retry: RetryLimits
+}
+
+const STALL_MS = 60_000
+const CHECK_EVERY_BYTES = 256 * 1024 * 1024
+const TRANSFERS_AT_ONCE = 4
+const QUESTIONS_AT_ONCE = 8
+
+/** Opens the folder and tidies up what an earlier run has left. */
+export async function openStore({ folder, clock, log }: { folder: string; clock: Clock; log: Logger }): Promise<Store> {
+  const layout = new Layout(folder)
+  await layout.make()
+  const manifests = await Manifests.open(layout, log)
+  const store = { layout, manifests, claims: new Claims(), lock: new Lock(), clock, log }
+  await removeLeftovers(store)
+  await sweep(store)
+  return store
+}
+
+/** Everything that fetching needs, put together. */
+export function wireTransfers(
+  options: TransferOptions & { folder: string; frontend: FrontendFiles },
+  store: Store,
+): FetchSourceDeps {
+  const { folder, quotaBytes, freeBytes, frontend, random = Math.random, limits } = options
+  const { clock, log, lock } = store
+  return {
+    store,
+    clock,
+    log,
+    random,
+    stallMs: limits?.stallMs ?? STALL_MS,
+    checkEveryBytes: limits?.checkEveryBytes ?? CHECK_EVERY_BYTES,
+    limits: limits?.retry ?? retryLimits,
+    hub: { endpoint: options.hfEndpoint, token: options.hfToken },
+    reach: openReach(options.allowSources ?? []),
+    frontend,
+    bandwidth: new Bandwidth(options.bytesPerSecond, clock),
+    space: new Space({
+      folder,
+      quotaBytes,
+      freeBytes,
+      usedBytes: () => usedBytes(store),
+      collectOldest: () => collectOldest(store),
+      lock,
+      clock,
+      log,
+    }),
+    transfers: new Turns(TRANSFERS_AT_ONCE),
+    questions: new Turns(QUESTIONS_AT_ONCE),
+    files: new SharedWork(),
+  }
+}

@@ -1,0 +1,112 @@
+import type { DeviceBytes } from '../../core/types.ts'
+import { sleep, type Clock } from '../../platform/run/clock.ts'
+import type { Hardware } from '../hardware/hardware.ts'
+import type { Holding, ProcessVram } from '../hardware/process-vram.ts'
+import type { MeasuredMemory } from './peak-memory.ts'
+import { membersOfEach } from '../processes/engine-members.ts'
+import { residentMemory } from '../processes/group-memory.ts'
+
+/** A replica as the meter sees it. */
+export interface MeteredReplica {
+  readonly state: string
+  /** Of the engine's first process; undefined while there is none. */
+  readonly pid: number | undefined
+  /** Whether it may use a GPU at all. */
+  readonly mayUseDevices: boolean
+  /** Takes in what it was seen to hold. True when that is worth a heartbeat. */
+  noteMemory(look: MeasuredMemory): boolean
+}
+
+export interface MemoryMeterDeps {
+  replicas: () => readonly MeteredReplica[]
+  vram: ProcessVram
+  clock: Clock
+}
+
+/** How long a tool may take to tell which process has how much; until it has answered it is not asked again. */
+const PATIENCE_MS = 2000
+
+/** Looks at what the engines hold: all of them in one pass over the processes and one call of a tool. */
+export class MemoryMeter {
+  readonly #deps: MemoryMeterDeps
+  #seen = new Set<number>()
+  /** Those that were ready already when they were last looked at. */
+  #seenReady = new WeakSet<MeteredReplica>()
+  #asking: Promise<Holding[] | null> | undefined
+
+  constructor(deps: MemoryMeterDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether a look would tell something new: an engine has become ready since the last one, or has ended. */
+  isStale(): boolean {
+    const replicas = this.#deps.replicas()
+    const living = new Set(replicas.map(({ pid }) => pid))
+    return (
+      replicas.some((replica) => replica.state === 'ready' && !this.#seenReady.has(replica)) ||
+      [...this.#seen].some((pid) => !living.has(pid))
+    )
+  }
+
+  /**
+   * Looks now. What it returns gives the figures to the replicas and says whether they are worth a heartbeat. It is to be
+   * called only when the machine has been measured after this look: if a replica's memory were known before it is missing
+   * from what the machine has free, somebody could place another one into it. Never rejects.
+   */
+  async look(machine: Pick<Hardware, 'gpu_vendor' | 'devices'>): Promise<() => boolean> {
+    const running = this.#deps.replicas().flatMap((replica) => {
+      const { pid } = replica
+      // As it is now: one that becomes ready while we look may have been seen while it loaded.
+      return pid === undefined ? [] : [{ replica, pid, loaded: replica.state === 'ready' }]
+    })
+    const now = new Set(running.map(({ pid }) => pid))
+    const hasEnded = [...this.#seen].some((pid) => !now.has(pid))
+    this.#seen = now
+    for (const { replica } of running) if (replica.state === 'ready') this.#seenReady.add(replica)
+    const members = running.length === 0 ? undefined : await membersOfEach(now).catch(() => undefined)
+    if (!members) return () => hasEnded
+    const holdings = await this.#holdings(machine, [...members.values()].flat())
+    const looks = running.flatMap(({ replica, pid, loaded }) => {
+      const pids = members.get(pid) ?? []
+      if (pids.length === 0) return []
+      const devices = replica.mayUseDevices ? devicesOf(new Set(pids), holdings, machine) : []
+      return [{ replica, pid, look: { loaded, ram: residentMemory(pids), devices } }]
+    })
+    return () => {
+      // Its number may be another's by now.
+      const still = looks.filter(({ replica, pid }) => replica.pid === pid)
+      const news = still.map(({ replica, look }) => replica.noteMemory(look))
+      return hasEnded || news.includes(true)
+    }
+  }
+
+  async #holdings(machine: Pick<Hardware, 'gpu_vendor' | 'devices'>, pids: number[]): Promise<Holding[] | null> {
+    const { vram, clock } = this.#deps
+    if (this.#asking) return null
+    const asked = vram.read(machine, pids).catch(() => null)
+    this.#asking = asked
+    void asked.finally(() => (this.#asking = undefined))
+    const enough = new AbortController()
+    const late = sleep(clock, PATIENCE_MS, enough.signal).then(() => null)
+    const holdings = await Promise.race([asked, late])
+    enough.abort()
+    return holdings
+  }
+}
+
+/** Null when it cannot be told: an engine that is not seen on any GPU may be out of the tool's sight, as in containers. */
+function devicesOf(
+  pids: ReadonlySet<number>,
+  holdings: readonly Holding[] | null,
+  machine: Pick<Hardware, 'gpu_vendor'>,
+): DeviceBytes[] | null {
+  if (machine.gpu_vendor === null) return []
+  const own = holdings?.filter(({ pid }) => pids.has(pid)) ?? []
+  if (own.length === 0) return null
+  const byIndex = new Map<number, number>()
+  for (const { index, bytes } of own) {
+    if (bytes === null) return null
+    byIndex.set(index, (byIndex.get(index) ?? 0) + bytes)
+  }
+  return [...byIndex].map(([index, bytes]) => ({ index, bytes })).toSorted((a, b) => a.index - b.index)
+}

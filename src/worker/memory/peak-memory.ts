@@ -1,0 +1,49 @@
+import type { z } from 'zod'
+import type { measuredMemory } from '../../api/reports.ts'
+
+export type MeasuredMemory = z.infer<typeof measuredMemory> & { loaded: boolean }
+
+/** Growth of less is told with the next regular heartbeat and not at once. */
+const WORTH_TELLING = 1.05
+
+/**
+ * The most that an engine was seen to hold since this worker looks at it, and once it has loaded, since then: what it held
+ * on the way there is neither what it takes in the end nor what the next one takes.
+ */
+export class PeakMemory {
+  #peak: MeasuredMemory | null = null
+  #told: MeasuredMemory | null = null
+
+  get value(): MeasuredMemory | null {
+    return this.#peak
+  }
+
+  /** Takes in one look. True when it is worth a heartbeat: the first figure, or one that is more than 5 % larger. */
+  add(look: MeasuredMemory): boolean {
+    const hasLoaded = this.#peak?.loaded ?? false
+    if (hasLoaded && !look.loaded) return false
+    if (look.loaded && !hasLoaded) this.#peak = this.#told = null
+    const peak = this.#peak
+    const devices = higherOf(peak?.devices ?? null, look.devices)
+    this.#peak = { loaded: look.loaded, ram: Math.max(peak?.ram ?? 0, look.ram), devices }
+    if (this.#told && !hasGrown(this.#told, this.#peak)) return false
+    this.#told = this.#peak
+    return true
+  }
+}
+
+/** What could not be told this time stays as it was. */
+function higherOf(before: MeasuredMemory['devices'], now: MeasuredMemory['devices']): MeasuredMemory['devices'] {
+  if (before === null || now === null) return before ?? now
+  const byIndex = new Map(before.map(({ index, bytes }) => [index, bytes]))
+  for (const { index, bytes } of now) byIndex.set(index, Math.max(bytes, byIndex.get(index) ?? 0))
+  return [...byIndex].map(([index, bytes]) => ({ index, bytes })).toSorted((a, b) => a.index - b.index)
+}
+
+function hasGrown(told: MeasuredMemory, now: MeasuredMemory): boolean {
+  if (now.ram > told.ram * WORTH_TELLING) return true
+  if (now.devices === null) return false
+  if (told.devices === null) return true
+  const before = new Map(told.devices.map(({ index, bytes }) => [index, bytes]))
+  return now.devices.some(({ index, bytes }) => bytes > (before.get(index) ?? 0) * WORTH_TELLING)
+}

@@ -1,0 +1,183 @@
+import type {
+  ReplicaStartMessage,
+  ReplicaStopMessage,
+  ReplicaStoppedMessage,
+  ReportedReplicaMessage,
+} from '../../api/bus/messages.ts'
+import { replicaKey } from '../../core/lib/replica-key.ts'
+import { sleep } from '../../platform/run/clock.ts'
+import { AppError } from '../../platform/errors.ts'
+import { adopt } from './adopt.ts'
+import type { ReplicaDeps } from './launch.ts'
+import { WorkerReplica } from './replica.ts'
+import { replicasMeant } from './stop-target.ts'
+
+/** The newest generation is remembered of so many keys; the oldest are forgotten first. */
+const MOST_KEYS = 10_000
+/** What an engine may take to end on top of draining and its own time, before it counts as a survivor. */
+const SURVIVOR_SLACK_MS = 5000
+const LEAVE_POLL_MS = 50
+
+/**
+ * Owns every replica of this node. Commands are idempotent by replica id and fenced by generation: one that comes late or
+ * twice never harms a newer replica. The work of one key (`<model>#<index>`) is done in order, different keys go on side
+ * by side.
+ */
+export class Supervisor {
+  readonly #deps: ReplicaDeps
+  readonly #replicas = new Map<string, WorkerReplica>()
+  readonly #work = new Map<string, Promise<void>>()
+  readonly #leaving = new Map<WorkerReplica, Promise<void>>()
+  readonly #newest = new Map<string, number>()
+  #isEnding = false
+
+  constructor(deps: ReplicaDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes over what an earlier run of the worker left running, and stops what it cannot make sense of. */
+  async adopt({ isClean }: { isClean: boolean }): Promise<void> {
+    for (const { entry, launched } of await adopt(this.#deps, { isClean })) {
+      const replica = new WorkerReplica(entry.spec, entry.profile, this.#deps)
+      const others = this.all().filter(({ key }) => key === replica.key)
+      this.#add(replica)
+      const adopted = replica.adopt(entry, launched)
+      void this.#then(replica.key, () => adopted)
+      for (const other of others) void this.#stop(other, false)
+    }
+  }
+
+  /** Accepts a start; what becomes of it is in the reports that follow. */
+  start(spec: ReplicaStartMessage): void {
+    if (this.#replicas.has(spec.id)) return
+    // As if nobody had heard it: it is asked again until this node has said goodbye, and then goes elsewhere.
+    if (this.#isEnding) throw new AppError('unavailable', 'This node is stopping.')
+    const profile = this.#deps.engines.find(spec.engine)
+    if (!profile) throw new AppError('bad_request', `This node has no engine "${spec.engine}".`)
+    const key = replicaKey(spec.model_name, spec.replica_index)
+    if ((this.#newest.get(key) ?? -1) >= spec.generation) {
+      throw new AppError('conflict', `${key} is or was held by a replica that is newer than the one to start.`)
+    }
+    const others = this.all().filter((replica) => replica.key === key)
+    const replica = new WorkerReplica(spec, profile, this.#deps)
+    this.#add(replica)
+    for (const other of others) void this.#stop(other, false)
+    void this.#then(key, async () => {
+      if (!replica.isEnding) await replica.start()
+    })
+    this.#deps.onChange()
+  }
+
+  /** Stops exactly what is named. Answers when all of it is gone, or when the time to wait is over. */
+  async stop({ target, force, wait_ms: waitMs }: ReplicaStopMessage): Promise<ReplicaStoppedMessage> {
+    const meant = replicasMeant(target, this.#replicas.values())
+    await this.#stopMany(meant, force, waitMs)
+    return {
+      replicas: meant.map(({ key, spec: { id, generation } }) => ({
+        id,
+        generation,
+        key,
+        gone: !this.#replicas.has(id),
+      })),
+    }
+  }
+
+  /** Everything that runs on an engine; who is still there after all its time is a survivor. */
+  async stopEngine(engine: string): Promise<{ stopped: string[]; survivors: string[] }> {
+    const meant = this.all().filter(({ spec }) => spec.engine === engine)
+    const { kill_after_s: killAfterS = 0 } = this.#deps.engines.find(engine)?.stop ?? {}
+    await this.#stopMany(meant, false, this.#deps.limits.drainMs + killAfterS * 1000 + SURVIVOR_SLACK_MS)
+    const survivors = meant.filter(({ spec }) => this.#replicas.has(spec.id))
+    const gone = meant.filter((replica) => !survivors.includes(replica))
+    return { stopped: gone.map(({ key }) => key), survivors: survivors.map(({ key }) => key) }
+  }
+
+  /** All that is here, for now: what is asked for later is started. */
+  stopPresent(): void {
+    for (const replica of this.#replicas.values()) void this.#stop(replica, false)
+  }
+
+  /** For good: nothing is started after it. */
+  async stopAll(): Promise<void> {
+    this.#isEnding = true
+    for (const replica of this.#replicas.values()) void this.#stop(replica, false)
+    await Promise.all(this.#work.values())
+  }
+
+  /** For the worker that comes after this one: nothing is started, requests finish, and engines stay as they are. */
+  async leave(): Promise<void> {
+    this.#isEnding = true
+    const { clock, limits } = this.#deps
+    const untilMs = clock.nowMs() + limits.drainMs
+    const isServing = (): boolean => this.all().some(({ inFlight }) => inFlight > 0)
+    while (isServing() && clock.nowMs() < untilMs) await sleep(clock, LEAVE_POLL_MS)
+  }
+
+  find(id: string): WorkerReplica | undefined {
+    return this.#replicas.get(id)
+  }
+
+  /** Whether any replica of a model is here, in whatever state. */
+  hasModel(modelName: string): boolean {
+    return this.all().some(({ spec }) => spec.model_name === modelName)
+  }
+
+  report(): ReportedReplicaMessage[] {
+    return this.all().map(({ spec, state, inFlight, progress, error, exit, memory, idleMs, outOfMemory }) => ({
+      id: spec.id,
+      model_name: spec.model_name,
+      replica_index: spec.replica_index,
+      generation: spec.generation,
+      state,
+      in_flight: inFlight,
+      progress,
+      error,
+      exit,
+      memory,
+      idle_ms: idleMs,
+      out_of_memory: outOfMemory,
+    }))
+  }
+
+  all(): WorkerReplica[] {
+    return [...this.#replicas.values()]
+  }
+
+  #add(replica: WorkerReplica): void {
+    const { key, spec } = replica
+    this.#replicas.set(spec.id, replica)
+    this.#newest.delete(key)
+    this.#newest.set(key, spec.generation)
+    if (this.#newest.size > MOST_KEYS) this.#newest.delete(this.#newest.keys().next().value!)
+  }
+
+  async #stopMany(replicas: readonly WorkerReplica[], force: boolean, waitMs: number): Promise<void> {
+    const gone = Promise.all(replicas.map((replica) => this.#stop(replica, force)))
+    if (waitMs === 0 || replicas.length === 0) return
+    const enough = new AbortController()
+    await Promise.race([gone, sleep(this.#deps.clock, waitMs, enough.signal)])
+    enough.abort()
+  }
+
+  /** Stopping begins at once, also while the start is still waiting; the key's next work waits until it is gone. */
+  #stop(replica: WorkerReplica, force: boolean): Promise<void> {
+    const stopped = replica.stop({ force })
+    const leaving =
+      this.#leaving.get(replica) ??
+      this.#then(replica.key, async () => {
+        await stopped
+        this.#replicas.delete(replica.spec.id)
+        this.#leaving.delete(replica)
+        this.#deps.onChange()
+      })
+    if (this.#replicas.has(replica.spec.id)) this.#leaving.set(replica, leaving)
+    return leaving
+  }
+
+  #then(key: string, work: () => Promise<void>): Promise<void> {
+    const next = (this.#work.get(key) ?? Promise.resolve()).then(work)
+    this.#work.set(key, next)
+    void next.then(() => this.#work.get(key) === next && this.#work.delete(key))
+    return next
+  }
+}
