@@ -57,17 +57,17 @@ function helpText(command: Command | undefined, subcommand: Subcommand | undefin
 async function run(invocation: Invocation, config: Config): Promise<number> {
   switch (invocation.command.name) {
     case 'up':
-      return (await import('./up.ts')).runUp(config)
+      return (await import('./app/commands/up.ts')).runUp(config)
     case 'frontend':
-      return (await import('./frontend.ts')).runFrontend(config)
+      return (await import('./app/commands/frontend.ts')).runFrontend(config)
     case 'gateway':
-      return (await import('./run-gateway.ts')).runGateway(config)
+      return (await import('./app/commands/gateway.ts')).runGateway(config)
     case 'worker':
-      return (await import('./join.ts')).runWorker(config)
+      return (await import('./app/commands/worker.ts')).runWorker(config)
     case 'nats':
-      return (await import('./run-nats.ts')).runNats(invocation, config)
+      return (await import('./app/commands/nats.ts')).runNats(invocation, config)
     case 'db':
-      return (await import('./run-db.ts')).runDb(invocation, config)
+      return (await import('./app/commands/db.ts')).runDb(invocation, config)
     default:
       return (await import('./cli/run-client.ts')).runClient(invocation, config)
   }

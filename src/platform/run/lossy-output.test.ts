@@ -9,7 +9,7 @@ import { until } from '../../../test/support/until.ts'
 
 const MODULE = JSON.stringify(new URL('./log.ts', import.meta.url).href)
 const OUTPUTS = JSON.stringify(new URL('./outputs.ts', import.meta.url).href)
-const RUN_ROLES = JSON.stringify(new URL('../../run-roles.ts', import.meta.url).href)
+const RUN_ROLES = JSON.stringify(new URL('../../app/run-roles.ts', import.meta.url).href)
 
 /** A process that logs for ever, and answers on stdout as long as its event loop turns. */
 const CHATTY = `

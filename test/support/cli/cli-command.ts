@@ -6,7 +6,7 @@ import { fromEnvironment } from '../../../src/config/sources.ts'
 import { toConfig } from '../../../src/config/to-config.ts'
 import type { Clock } from '../../../src/platform/run/clock.ts'
 import { AppError } from '../../../src/platform/errors.ts'
-import { runDb } from '../../../src/run-db.ts'
+import { runDb } from '../../../src/app/commands/db.ts'
 
 export interface Said {
   code: number

@@ -1,0 +1,40 @@
+import { rmSync } from 'node:fs'
+import { formatAddress } from '../../platform/address.ts'
+import { isFull } from '../../platform/full-disk.ts'
+import { writeWhole } from '../../platform/write-whole.ts'
+import type { Frontend, FrontendOptions } from './start-frontend.ts'
+import { markOf } from '../../store/driver/open-file.ts'
+
+/** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
+export function announce(
+  { url, address, tls, bus, file: database }: Frontend,
+  { config, folder, life, log }: FrontendOptions,
+): void {
+  const { ready_file: readyFile } = config
+  const files = [folder.file('endpoint.json'), ...(readyFile ? [readyFile] : [])]
+  const write = (): void => {
+    const fingerprint = tls?.fingerprint
+    const contents = [
+      {
+        url,
+        listen: formatAddress(address),
+        fingerprint,
+        self_signed: tls?.isSelfSigned,
+        database: database && markOf(database),
+      },
+      { url, bus: bus.url, pid: process.pid, fingerprint },
+    ]
+    for (const [i, file] of files.entries()) {
+      try {
+        writeWhole(file, `${JSON.stringify(contents[i])}\n`)
+      } catch (error) {
+        // It serves nevertheless: commands on this machine need --url and --key then.
+        if (!isFull(error)) throw error
+        log.error({ file }, 'the disk is full: commands on this machine do not find this frontend by themselves')
+      }
+    }
+  }
+  write()
+  tls?.onReplaced(write)
+  for (const file of files) life.own(file, () => rmSync(file, { force: true }))
+}
