@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { commands } from '../src/cli/commands.ts'
-import { options, variableOf, type OptionName } from '../src/config/options.ts'
-import { toConfig } from '../src/config/to-config.ts'
-import { fromEnvironment } from '../src/config/sources.ts'
+import { options, variableOf, type OptionName } from '../src/cli/config/options.ts'
+import { toConfig } from '../src/cli/config/to-config.ts'
+import { fromEnvironment } from '../src/cli/config/sources.ts'
 import { tempFolder } from './support/temp-folder.ts'
 
 /** What is in ops cannot be run here: that it names what there is, and that its numbers go together, can be checked. */

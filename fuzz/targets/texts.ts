@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { parseSelector, printSelector } from '../../src/api/selector-text.ts'
-import { address, budget, fingerprints, labels, portRange, size, urls } from '../../src/config/option-types.ts'
+import { address, budget, fingerprints, labels, portRange, size, urls } from '../../src/cli/config/option-types.ts'
 import { formatBytes, parseBytes } from '../../src/core/lib/bytes.ts'
 import { canonicalJson } from '../../src/core/lib/canonical-json.ts'
 import { nearNames } from '../../src/core/lib/near-names.ts'

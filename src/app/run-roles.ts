@@ -1,4 +1,4 @@
-import type { Config } from '../config/options.ts'
+import type { Config } from '../cli/config/options.ts'
 import { systemClock as clock } from '../platform/run/clock.ts'
 import { noteCrash } from '../platform/run/crash.ts'
 import { messageOf } from '../platform/errors.ts'

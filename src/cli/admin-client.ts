@@ -5,7 +5,7 @@ import { AppError, errorTable, messageOf, type ErrorCode } from '../platform/err
 import { requestJson, type JsonAnswer } from '../http/client.ts'
 import { openEvents, type SentEvent } from '../http/client/sse-reader.ts'
 import { WHERE_KEYS_ARE, type Cluster } from './cluster.ts'
-import { plain } from './text-width.ts'
+import { plain } from './terminal/text-width.ts'
 
 /** What fills the path of a route; what its path does not name goes into the query. */
 export type Params = Readonly<Record<string, string>>

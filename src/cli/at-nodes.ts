@@ -1,7 +1,7 @@
 import type { NodeView } from '../api/admin/schemas.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Client } from './client.ts'
-import { plain } from './text-width.ts'
+import { plain } from './terminal/text-width.ts'
 
 /** What one node answered, or why it did not. */
 export type AtNode<T> =

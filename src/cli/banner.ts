@@ -1,4 +1,4 @@
-import { shellWord } from './format.ts'
+import { shellWord } from './terminal/format.ts'
 
 export interface Banner {
   url: string

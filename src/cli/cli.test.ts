@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { banner, curlLine } from './banner.ts'
 import { commands } from './commands.ts'
-import { options, type Option } from '../config/options.ts'
+import { options, type Option } from './config/options.ts'
 import { commandHelp, generalHelp, subcommandHelp } from './help.ts'
 import { parseArguments } from './parse-arguments.ts'
 

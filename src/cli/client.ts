@@ -1,8 +1,8 @@
 import type { AdminClient } from './admin-client.ts'
 import type { Cluster } from './cluster.ts'
 import type { Invocation } from './parse-arguments.ts'
-import { painter, type Paint } from './style.ts'
-import type { Terminal } from './terminal.ts'
+import { painter, type Paint } from './terminal/style.ts'
+import type { Terminal } from './terminal/terminal.ts'
 import type { Clock } from '../platform/run/clock.ts'
 
 /** What a command that talks to a cluster works with. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/options.ts'
+import type { Config } from './config/options.ts'
 import { hostAndPort, isLoopback } from '../platform/address.ts'
 import { AppError } from '../platform/errors.ts'
 import { fileProblem } from '../platform/file-problem.ts'

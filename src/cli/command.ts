@@ -1,4 +1,4 @@
-import type { OptionName } from '../config/options.ts'
+import type { OptionName } from './config/options.ts'
 
 /** What can be asked for on the command line, as data: the parser and the help read the same declarations. */
 export interface Command extends Syntax {

@@ -1,4 +1,4 @@
-import type { OptionName } from '../config/options.ts'
+import type { OptionName } from './config/options.ts'
 import { clientOptions as client, type Command, type Flag } from './command.ts'
 import { benchCommand } from './bench/command.ts'
 import { completionCommand } from './completion/command.ts'

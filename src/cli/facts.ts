@@ -1,6 +1,6 @@
 import type { View } from './client.ts'
-import { plain } from './text-width.ts'
-import { wrap } from './wrap.ts'
+import { plain } from './terminal/text-width.ts'
+import { wrap } from './terminal/wrap.ts'
 
 const INDENT = 2
 const NAME_WIDTH = 11

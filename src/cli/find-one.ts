@@ -1,7 +1,7 @@
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
-import { few } from './format.ts'
-import { plain } from './text-width.ts'
+import { few } from './terminal/format.ts'
+import { plain } from './terminal/text-width.ts'
 
 /** An id may be shortened to no less than this: shorter beginnings are rather mistyped names. */
 const LEAST_PREFIX = 4

@@ -1,7 +1,7 @@
 import type { LeftModel, WhatIfInput } from '../api/admin/plan-schemas.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Client } from './client.ts'
-import { plain } from './text-width.ts'
+import { plain } from './terminal/text-width.ts'
 
 export interface Foreseen {
   left: readonly LeftModel[]

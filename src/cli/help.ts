@@ -1,7 +1,7 @@
-import { defaultOf, flagOf, options, variableOf, type Env, type Option } from '../config/options.ts'
+import { defaultOf, flagOf, options, variableOf, type Env, type Option } from './config/options.ts'
 import { usageOf, type Command, type Subcommand, type Syntax } from './command.ts'
 import { commands } from './commands.ts'
-import { wrap } from './wrap.ts'
+import { wrap } from './terminal/wrap.ts'
 
 /** Help fits a terminal of 80 columns. */
 const WIDTH = 80

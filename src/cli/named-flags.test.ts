@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { flagOf, options, type OptionName } from '../config/options.ts'
+import { flagOf, options, type OptionName } from './config/options.ts'
 import { commands } from './commands.ts'
 
 const source = join(import.meta.dirname, '..')

@@ -2,8 +2,8 @@ import type { NodeView } from '../api/admin/schemas.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Client, Given } from './client.ts'
 import { findOne } from './find-one.ts'
-import { few } from './format.ts'
-import { plain } from './text-width.ts'
+import { few } from './terminal/format.ts'
+import { plain } from './terminal/text-width.ts'
 
 /** The nodes to look at: those that are named, else all that are there. */
 export async function nodesToRead({ api }: Client, { lists }: Given): Promise<NodeView[]> {

@@ -1,5 +1,5 @@
-import { flagOf, options, type Option, type OptionName } from '../config/options.ts'
-import type { Given } from '../config/sources.ts'
+import { flagOf, options, type Option, type OptionName } from './config/options.ts'
+import type { Given } from './config/sources.ts'
 import { nearNames } from '../core/lib/near-names.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Command, Subcommand, Syntax } from './command.ts'

@@ -1,4 +1,4 @@
-import { configurationReference } from '../config/reference.ts'
+import { configurationReference } from './config/reference.ts'
 import { commands } from './commands.ts'
 import { commandHelp, subcommandHelp } from './help.ts'
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatBytes } from '../core/lib/bytes.ts'
-import { counted, gibOf, parseSpanS, shellWord, shortGibOf, span } from './format.ts'
-import { progressText } from './progress.ts'
-import { painter } from './style.ts'
-import { table } from './table.ts'
-import { pad, plain, truncate, widthOf } from './text-width.ts'
-import { wrap } from './wrap.ts'
+import { counted, gibOf, parseSpanS, shellWord, shortGibOf, span } from './terminal/format.ts'
+import { progressText } from './terminal/progress.ts'
+import { painter } from './terminal/style.ts'
+import { table } from './terminal/table.ts'
+import { pad, plain, truncate, widthOf } from './terminal/text-width.ts'
+import { wrap } from './terminal/wrap.ts'
 
 const GIB = 2 ** 30
 

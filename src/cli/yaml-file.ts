@@ -3,7 +3,7 @@ import type { Document, LineCounter } from 'yaml'
 import { AppError } from '../platform/errors.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 import { yamlProblem } from '../platform/yaml-problem.ts'
-import { plain } from './text-width.ts'
+import { plain } from './terminal/text-width.ts'
 
 /** Where something stands in a document, from the outside in. */
 export type YamlPath = readonly PropertyKey[]

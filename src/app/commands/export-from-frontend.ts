@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { IncomingMessage } from 'node:http'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { clientRequest } from '../../http/client/client-request.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import { headerSchema, type BackupHeader } from '../../store/backup/format.ts'

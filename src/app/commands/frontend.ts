@@ -1,6 +1,6 @@
 import { announce } from '../compose/announce.ts'
 import { banner } from '../../cli/banner.ts'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { dashboardLink } from '../front/dashboard-link.ts'
 import { isLocalInferenceOn } from '../compose/local-inference.ts'
 import { isLoopback } from '../../platform/address.ts'

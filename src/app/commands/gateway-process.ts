@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import type { Lifetime } from '../../platform/run/lifetime.ts'
 import { version } from '../../platform/version.ts'
 import type { FigureMessage } from '../compose/metrics-of-processes.ts'

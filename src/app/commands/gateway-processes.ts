@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import {
   announceGateway,
   END,

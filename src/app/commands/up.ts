@@ -1,7 +1,7 @@
 import { announce } from '../compose/announce.ts'
 import { availableParallelism } from 'node:os'
 import { banner } from '../../cli/banner.ts'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { seedFirstStart, type FirstStart } from '../../control/changes/first-start.ts'
 import { dashboardLink } from '../front/dashboard-link.ts'
 import { firstReplicas, standIn } from '../compose/first-replicas.ts'

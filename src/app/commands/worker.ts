@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { openDataFolder } from '../../platform/data-folder.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'

@@ -1,4 +1,4 @@
-import { progressText } from '../../cli/progress.ts'
+import { progressText } from '../../cli/terminal/progress.ts'
 import { loadStatusOf } from '../../control/views/load-status.ts'
 import { isOnTheWay } from '../../core/lifecycle/states.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'

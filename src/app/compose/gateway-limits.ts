@@ -1,4 +1,4 @@
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import type { ReadLimits } from '../../gateway/request/read-request.ts'
 import type { WaitingRoomLimits } from '../../gateway/deliver/waiting-room.ts'
 import { BodyBudget, defaultBodyMemory } from '../../http/server/body-budget.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { isLoopback } from '../../platform/address.ts'
 
 type ListenerConfig = Pick<Config, 'local_inference' | 'listen' | 'tls' | 'tls_cert'>

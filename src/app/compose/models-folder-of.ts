@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import type { DataFolder } from '../../platform/data-folder.ts'
 import { AppError } from '../../platform/errors.ts'
 

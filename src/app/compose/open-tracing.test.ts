@@ -3,8 +3,8 @@ import { systemClock } from '../../platform/run/clock.ts'
 import { Lifetime } from '../../platform/run/lifetime.ts'
 import { silentLogger } from '../../platform/run/log.ts'
 import { Metrics } from '../../platform/metrics/metrics.ts'
-import { options } from '../../config/options.ts'
-import { fromEnvironment } from '../../config/sources.ts'
+import { options } from '../../cli/config/options.ts'
+import { fromEnvironment } from '../../cli/config/sources.ts'
 import { openTracing } from './open-tracing.ts'
 
 function opened(endpoint: string | undefined) {

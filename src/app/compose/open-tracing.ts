@@ -1,4 +1,4 @@
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { systemClock as clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Lifetime } from '../../platform/run/lifetime.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../../cli/config/options.ts'
 import { isLoopback } from '../../platform/address.ts'
 import { systemClock as clock } from '../../platform/run/clock.ts'
 import type { Logger } from '../../platform/run/log.ts'

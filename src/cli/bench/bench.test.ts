@@ -9,7 +9,7 @@ import { aDecision } from '../../../test/support/gateway/decision.ts'
 import { serve } from '../../../test/support/http/http.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { until } from '../../../test/support/until.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Gateway {
   /** Never answers. */

@@ -1,5 +1,5 @@
-import { MOST, type Part, type Plan } from './mix.ts'
-import type { Range } from './random.ts'
+import { MOST, type Part, type Plan } from './load/mix.ts'
+import type { Range } from './load/random.ts'
 import type { BenchReport } from './report.ts'
 
 /** The report with names as the API has them. Null is what nobody has limited. */

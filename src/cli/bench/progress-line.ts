@@ -1,8 +1,8 @@
 import type { Clock } from '../../platform/run/clock.ts'
-import { span } from '../format.ts'
-import type { Terminal } from '../terminal.ts'
-import { truncate } from '../text-width.ts'
-import { MOST, type Plan } from './mix.ts'
+import { span } from '../terminal/format.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { truncate } from '../terminal/text-width.ts'
+import { MOST, type Plan } from './load/mix.ts'
 import type { Results } from './results.ts'
 import { timeText } from './time-text.ts'
 

@@ -1,7 +1,7 @@
-import type { Balance } from './balance.ts'
+import type { Balance } from './load/balance.ts'
 import { Histogram, QUANTILE_ERROR } from './histogram.ts'
-import type { Plan } from './mix.ts'
-import type { FailureKind } from './outcome.ts'
+import type { Plan } from './load/mix.ts'
+import type { FailureKind } from './load/outcome.ts'
 import type { Results, Tally } from './results.ts'
 
 /** Times in milliseconds. */

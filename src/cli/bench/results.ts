@@ -1,5 +1,5 @@
 import { Histogram } from './histogram.ts'
-import type { Failure, FailureKind, Outcome } from './outcome.ts'
+import type { Failure, FailureKind, Outcome } from './load/outcome.ts'
 import { Timeline } from './timeline.ts'
 
 /** Servers may make up any number of kinds of errors and of replicas. */

@@ -1,5 +1,5 @@
-import type { Range } from './random.ts'
-import { MOST, type Part } from './mix.ts'
+import type { Range } from './load/random.ts'
+import { MOST, type Part } from './load/mix.ts'
 import { parseNumber, parseRange, parseShare, parseSpanRange, type Said } from './values.ts'
 
 /** What may be said of a part of the mix, by flags and in a file: how it is read, and what to say when it cannot be. */

@@ -1,4 +1,4 @@
-import type { Range } from './random.ts'
+import type { Range } from './load/random.ts'
 
 /**
  * What flags and mixes say, as numbers; undefined for what is none. `50`, `50-400`; `2s`, `500ms`, `2s-10s`; `80%`, `0.8`.

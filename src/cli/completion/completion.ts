@@ -1,7 +1,7 @@
 import { nearNames } from '../../core/lib/near-names.ts'
 import { AppError } from '../../platform/errors.ts'
 import { commands } from '../commands.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { SHELLS } from './command.ts'
 import { completionScript } from './scripts.ts'
 

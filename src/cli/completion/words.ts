@@ -1,4 +1,4 @@
-import { flagOf, options, type Option } from '../../config/options.ts'
+import { flagOf, options, type Option } from '../config/options.ts'
 import type { Command, Syntax } from '../command.ts'
 
 /** What may be typed at one place, and what it is. */

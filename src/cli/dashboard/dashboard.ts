@@ -1,5 +1,5 @@
 import { show, type Act } from '../client.ts'
-import { span } from '../format.ts'
+import { span } from '../terminal/format.ts'
 
 export const dashboard: Act = async (client) => {
   const { code, expires_at: expiresAt } = await client.api.call('createSignInCode')

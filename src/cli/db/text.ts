@@ -1,5 +1,5 @@
 import { formatBytes } from '../../core/lib/bytes.ts'
-import { counted } from '../format.ts'
+import { counted } from '../terminal/format.ts'
 
 /** What is told of a store. */
 export interface StoreText {

@@ -1,7 +1,7 @@
 import { connect } from 'node:tls'
 import { isLoopback } from '../../platform/address.ts'
 import type { Cluster } from '../cluster.ts'
-import { span } from '../format.ts'
+import { span } from '../terminal/format.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
 
 const WITHIN_MS = 5000

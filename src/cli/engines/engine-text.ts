@@ -1,7 +1,7 @@
 import type { BackendView } from '../../api/admin/schemas.ts'
-import { firstSentence } from '../format.ts'
-import { progressText } from '../progress.ts'
-import type { Look } from '../style.ts'
+import { firstSentence } from '../terminal/format.ts'
+import { progressText } from '../terminal/progress.ts'
+import type { Look } from '../terminal/style.ts'
 
 export const stateLooks: Record<BackendView['state'], Look> = {
   available: 'green',

@@ -1,9 +1,9 @@
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
 import type { View } from '../client.ts'
-import { painter } from '../style.ts'
-import { table } from '../table.ts'
-import { pad, plain, widthOf } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { painter } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { pad, plain, widthOf } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { engineText, stateLooks } from './engine-text.ts'
 
 interface Row {

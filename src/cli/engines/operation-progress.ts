@@ -1,9 +1,9 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
-import { barBefore } from '../bar.ts'
-import { progressText, shareText } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
-import { plain, truncate } from '../text-width.ts'
+import { barBefore } from '../terminal/bar.ts'
+import { progressText, shareText } from '../terminal/progress.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
 import type { OperationKind } from './operate.ts'
 
 type Running = readonly { node: NodeView; engine: BackendView }[]

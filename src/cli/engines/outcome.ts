@@ -1,9 +1,9 @@
 import type { BackendView } from '../../api/admin/schemas.ts'
 import type { AtNode } from '../at-nodes.ts'
 import type { View } from '../client.ts'
-import { shellWord } from '../format.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { shellWord } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { shortVersion } from './engine-text.ts'
 import type { Operation, OperationKind } from './operate.ts'
 

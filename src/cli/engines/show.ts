@@ -1,8 +1,8 @@
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
-import { progressText } from '../progress.ts'
-import { plain } from '../text-width.ts'
+import { progressText } from '../terminal/progress.ts'
+import { plain } from '../terminal/text-width.ts'
 import { stateLooks } from './engine-text.ts'
 
 /** Everything about one engine, node by node. */

@@ -1,5 +1,5 @@
 import type { ModelInput } from '../../api/admin/model-schemas.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** What is written into a document; what has a default may be left out. */
 export interface ImportedDocument {

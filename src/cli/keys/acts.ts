@@ -3,8 +3,8 @@ import { keyScope } from '../../api/key-scope.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client, type Given } from '../client.ts'
 import { findOne } from '../find-one.ts'
-import { counted, few, parseSpanS, span } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { counted, few, parseSpanS, span } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
 import { renderKeys } from './list.ts'
 
 const list: Act = async (client) => {

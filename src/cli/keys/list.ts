@@ -1,9 +1,9 @@
 import type { KeyView } from '../../api/admin/schemas.ts'
 import type { View } from '../client.ts'
-import { few, span } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { few, span } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 const stateLooks: Record<KeyView['state'], Look> = { active: 'green', expired: 'red', revoked: 'red' }
 

@@ -1,6 +1,6 @@
 import { viewOf, type Client } from '../client.ts'
-import type { Look } from '../style.ts'
-import { pad, plain, widthOf } from '../text-width.ts'
+import type { Look } from '../terminal/style.ts'
+import { pad, plain, widthOf } from '../terminal/text-width.ts'
 import type { NodeLine } from './read.ts'
 
 export interface LineWriter {

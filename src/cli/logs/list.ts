@@ -1,9 +1,9 @@
 import type { LogEntry, NodeView } from '../../api/admin/schemas.ts'
 import { parseReplicaKey } from '../../core/lib/replica-key.ts'
 import type { View } from '../client.ts'
-import { span } from '../format.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { span } from '../terminal/format.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** What has logs: one line for each model and node. */
 export function renderEntries(all: readonly { node: NodeView; reply: LogEntry[] }[], view: View): string[] {

@@ -4,9 +4,9 @@ import { parseReplicaKey } from '../../core/lib/replica-key.ts'
 import { AppError } from '../../platform/errors.ts'
 import { answered, atNodes } from '../at-nodes.ts'
 import type { Client } from '../client.ts'
-import { few } from '../format.ts'
+import { few } from '../terminal/format.ts'
 import { findTarget, modelTarget, placedReplica, type PlacedReplica, type ReplicaTarget } from '../replica-target.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 
 export interface Located {
   target: ReplicaTarget

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** Which lines are wanted. */
 export interface LogRange {

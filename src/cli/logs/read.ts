@@ -1,7 +1,7 @@
 import type { LogLine, NodeView } from '../../api/admin/schemas.ts'
 import { atNodes } from '../at-nodes.ts'
 import type { Client } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import type { Located } from './locate.ts'
 import { MOST_LINES, type LogRange } from './range.ts'
 

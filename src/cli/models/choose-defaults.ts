@@ -3,8 +3,8 @@ import { defaultContext } from '../../core/memory/default-context.ts'
 import { memorySettings } from '../../core/memory/settings.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Client } from '../client.ts'
-import { firstSentence } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { firstSentence } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
 
 export interface Chosen {
   engine: string

@@ -2,9 +2,9 @@ import type { BackendView } from '../../api/admin/schemas.ts'
 import { nearNames } from '../../core/lib/near-names.ts'
 import { atNodes } from '../at-nodes.ts'
 import type { Client } from '../client.ts'
-import { few, firstSentence } from '../format.ts'
+import { few, firstSentence } from '../terminal/format.ts'
 import { nodesToRead } from '../node-scope.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 
 const MOST_NODES = 3
 

@@ -2,12 +2,12 @@ import type { LoadStatus } from '../../api/load-status.ts'
 import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { INTERRUPTED, show, viewOf, type Act, type Client } from '../client.ts'
-import { barBefore } from '../bar.ts'
+import { barBefore } from '../terminal/bar.ts'
 import { findNamed } from '../find-one.ts'
-import { shellWord, span } from '../format.ts'
-import { loadingText } from '../load-text.ts'
-import { plain, truncate } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { shellWord, span } from '../terminal/format.ts'
+import { loadingText } from '../text/load-text.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 const POLL_MS = 1000
 /** A frontend that cannot be asked for so long is given up; the load goes on, unseen. */

@@ -3,7 +3,7 @@ import { modelInput, type ModelInput } from '../../api/admin/model-schemas.ts'
 import { parseSource } from '../../model-files/source/source.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Given } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { parseMemory } from './memory-flag.ts'
 
 /** What the flags of `models add` and `models set` say; their values are read in one way. */

@@ -1,9 +1,9 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { NodeView } from '../../api/admin/schemas.ts'
 import type { PullReport } from '../../api/reports.ts'
-import { progressBar, progressText, shareText } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
-import { plain, truncate } from '../text-width.ts'
+import { progressBar, progressText, shareText } from '../terminal/progress.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
 
 type Running = readonly { node: NodeView; report: PullReport }[]
 

@@ -7,8 +7,8 @@ import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { INTERRUPTED, show, viewOf, type Act, type Client, type View } from '../client.ts'
 import { findNamed } from '../find-one.ts'
 import { nodesOrTheOne } from '../node-scope.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { pullTeller } from './pull-progress.ts'
 
 const POLL_MS = 500

@@ -1,9 +1,9 @@
 import type { ModelInput, ModelSaved, ModelView } from '../../api/admin/model-schemas.ts'
 import { show, viewOf, type Act, type Client, type Given } from '../client.ts'
 import { findNamed } from '../find-one.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { unlessChanged } from '../unless-changed.ts'
-import { wrap } from '../wrap.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { engineHint } from './engine-hint.ts'
 import { mistake, NONE, readMemory, readOptions, readSource, toInput, type OptionValue } from './model-flags.ts'
 

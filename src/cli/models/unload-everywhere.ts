@@ -1,6 +1,6 @@
 import type { ReplicaView, Unloaded } from '../../api/admin/schemas.ts'
 import { show, type Client } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** Stops all replicas of a model, wherever they are, and takes back that it was to be loaded. */
 export async function unloadEverywhere(client: Client, name: string, force: boolean): Promise<number> {

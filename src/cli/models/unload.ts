@@ -5,10 +5,10 @@ import { AppError } from '../../platform/errors.ts'
 import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { show, type Act, type Client } from '../client.ts'
 import { notFound } from '../find-one.ts'
-import { few } from '../format.ts'
+import { few } from '../terminal/format.ts'
 import { nodesToChange } from '../node-scope.ts'
 import { findTarget, placedReplica, type PlacedReplica } from '../replica-target.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { unloadEverywhere } from './unload-everywhere.ts'
 
 /** Stops one replica, or all of a model, on some nodes or all. */

@@ -1,5 +1,5 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
-import { counted, gibOf } from '../format.ts'
+import { counted, gibOf } from '../terminal/format.ts'
 
 /** What a node may run and who says so, each in words of its own. */
 

@@ -1,13 +1,13 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
-import { barBefore } from '../bar.ts'
+import { barBefore } from '../terminal/bar.ts'
 import { INTERRUPTED, show, viewOf, type Client } from '../client.ts'
-import { confirm } from '../confirm.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { foreseen } from '../foreseen.ts'
-import { counted, few, shellWord } from '../format.ts'
-import { plain, truncate } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { counted, few, shellWord } from '../terminal/format.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 const POLL_MS = 1000
 

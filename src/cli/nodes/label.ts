@@ -1,7 +1,7 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Client } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { renderLabels } from './labels.ts'
 
 /** Sets and removes labels; without any it shows those there are. */

@@ -1,7 +1,7 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import type { View } from '../client.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 type Labelled = Pick<NodeView, 'labels' | 'label_sources'>
 

@@ -2,7 +2,7 @@ import type { NodeView } from '../../api/admin/schemas.ts'
 import { BUDGET_FORMS, parseBudget } from '../../core/nodes/budget.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, type Client } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { aboveCapText, budgetText, slotsText } from './capacity.ts'
 
 /** The same as --reset, as in every other command. */

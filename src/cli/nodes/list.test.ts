@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aNodeView, aReplicaView } from '../../../test/support/cli/cli.ts'
-import { painter } from '../style.ts'
-import { widthOf } from '../text-width.ts'
+import { painter } from '../terminal/style.ts'
+import { widthOf } from '../terminal/text-width.ts'
 import { renderNodes } from './list.ts'
 import { renderNode } from './show.ts'
 

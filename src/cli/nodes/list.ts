@@ -1,9 +1,9 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import type { View } from '../client.ts'
-import { counted, shellWord, shortGibOf, span } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table, type Cell, type Column } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { counted, shellWord, shortGibOf, span } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table, type Cell, type Column } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 const columns: readonly Column[] = [
   { title: 'NAME', shrink: { to: 8, turn: 2 } },

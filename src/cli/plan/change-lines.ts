@@ -3,11 +3,11 @@ import { printSelector } from '../../api/selector-text.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import type { Selector } from '../../core/types.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
+import { counted } from '../terminal/format.ts'
 import { sourceText } from '../models/source-text.ts'
-import type { Look } from '../style.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import type { Look } from '../terminal/style.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 /** Of each noun so many are told. */
 const MOST_LINES = 50

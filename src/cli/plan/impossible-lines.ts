@@ -2,9 +2,9 @@ import type { PlanImpossible } from '../../api/admin/plan-schemas.ts'
 import { describeRefusal } from '../../core/placement/refusals.ts'
 import type { RefusalFilter } from '../../core/placement/types.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { counted } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 /** So many models, and of each so many nodes, are told of. */
 const MOST_MODELS = 20

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { flotilla } from '../../../test/support/cli/cli.ts'
 import { aPlanChange, aPlanStep, aPlanView, anImpossible } from '../../../test/support/control/plan-views.ts'
-import { widthOf } from '../text-width.ts'
+import { widthOf } from '../terminal/text-width.ts'
 import { fullPlan, runOnDocument } from './document-suite.ts'
 
 describe('flotilla plan', () => {

@@ -5,7 +5,7 @@ import { documentKeys } from '../../core/declare/document-keys.ts'
 import { fromLocalAiRule } from '../../core/declare/localai-rule.ts'
 import { nearNames } from '../../core/lib/near-names.ts'
 import { AppError } from '../../platform/errors.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 import { pathText, readYamlFile, type YamlPath } from '../yaml-file.ts'
 
 /** The API takes no more in one piece. */

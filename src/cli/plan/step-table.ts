@@ -2,10 +2,10 @@ import type { PlanStep } from '../../api/admin/plan-schemas.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import type { StopReason } from '../../core/reconcile/plan.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { counted } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** More than these nobody reads on a screen. */
 const MOST_ROWS = 40

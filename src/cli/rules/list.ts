@@ -1,9 +1,9 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import type { View } from '../client.ts'
-import { shellWord } from '../format.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { shellWord } from '../terminal/format.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { selectorText, shortCount, stateLooks, waitText } from './rule-text.ts'
 
 const INDENT = '  '

@@ -1,8 +1,8 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { printSelector } from '../../api/selector-text.ts'
 import type { View } from '../client.ts'
-import { counted, span } from '../format.ts'
-import type { Look } from '../style.ts'
+import { counted, span } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
 
 export const stateLooks: Record<RuleView['state'], Look> = {
   met: 'green',

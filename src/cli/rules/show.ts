@@ -1,9 +1,9 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
-import { counted, shellWord, span } from '../format.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { counted, shellWord, span } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { countText, selectorText, waitText } from './rule-text.ts'
 
 /** One rule, what came of it, and why not more. */

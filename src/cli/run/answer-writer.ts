@@ -1,6 +1,6 @@
-import { painter } from '../style.ts'
-import type { Terminal } from '../terminal.ts'
-import { plain, truncate } from '../text-width.ts'
+import { painter } from '../terminal/style.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
 import type { Listener } from './ask-model.ts'
 import { WordWrap } from './word-wrap.ts'
 

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import { openEvents } from '../../http/client/sse-reader.ts'
 import { reach, refusal } from '../admin-client.ts'
 import type { Cluster } from '../cluster.ts'
-import { plain } from '../text-width.ts'
+import { plain } from '../terminal/text-width.ts'
 
 export interface Message {
   role: 'system' | 'user' | 'assistant'

@@ -8,7 +8,7 @@ import { aReplicaView, refused } from '../../../test/support/cli/cli.ts'
 import { aDecision } from '../../../test/support/gateway/decision.ts'
 import { serve } from '../../../test/support/http/http.ts'
 import { until } from '../../../test/support/until.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Body {
   messages: { role: string; content: string }[]

@@ -1,8 +1,8 @@
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Client } from '../client.ts'
-import { counted, duration } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { counted, duration } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** Which replica gave an answer, for a person. */
 export async function whoAnswered({ api }: Client, requestId: string | undefined): Promise<string> {

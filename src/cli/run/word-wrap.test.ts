@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { widthOf } from '../text-width.ts'
+import { widthOf } from '../terminal/text-width.ts'
 import { WordWrap } from './word-wrap.ts'
 
 function wrapped(pieces: readonly string[], columns: number): string {

@@ -1,4 +1,4 @@
-import { widthOf } from '../text-width.ts'
+import { widthOf } from '../terminal/text-width.ts'
 
 /** A word is held back until it is whole, but no longer than this: some languages write without spaces. */
 const MOST_HELD = 24

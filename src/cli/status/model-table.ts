@@ -1,9 +1,9 @@
 import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { counted } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 type Model = ClusterView['models'][number]
 

@@ -1,9 +1,9 @@
 import type { ClusterView } from '../../api/admin/cluster-schemas.ts'
 import type { View } from '../client.ts'
-import { counted, shortGibOf } from '../format.ts'
+import { counted, shortGibOf } from '../terminal/format.ts'
 import { statusLooks } from '../nodes/list.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 type Node = ClusterView['nodes'][number]
 

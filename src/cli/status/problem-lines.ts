@@ -1,8 +1,8 @@
 import type { Problem } from '../../api/admin/cluster-schemas.ts'
 import type { View } from '../client.ts'
-import { counted } from '../format.ts'
-import { plain, truncate } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { counted } from '../terminal/format.ts'
+import { plain, truncate } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 const MOST_PROBLEMS = 10
 /** Lines of one problem; `flotilla why` tells all of it. */

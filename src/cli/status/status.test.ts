@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterView, Problem } from '../../api/admin/cluster-schemas.ts'
 import { aCluster, flotilla } from '../../../test/support/cli/cli.ts'
-import { widthOf } from '../text-width.ts'
+import { widthOf } from '../terminal/text-width.ts'
 
 const GIB = 2 ** 30
 

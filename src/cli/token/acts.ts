@@ -2,8 +2,8 @@ import type { TokenCreated, TokenInput, TokenView } from '../../api/admin/schema
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client } from '../client.ts'
 import { findOne } from '../find-one.ts'
-import { counted, parseSpanS, span } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { counted, parseSpanS, span } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
 import { joinHint, renderTokens } from './list.ts'
 
 const list: Act = async (client) => {

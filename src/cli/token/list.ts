@@ -4,10 +4,10 @@ import type { TokenView } from '../../api/admin/schemas.ts'
 import { isLoopback } from '../../platform/address.ts'
 import type { View } from '../client.ts'
 import type { Cluster } from '../cluster.ts'
-import { shellWord, span } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { shellWord, span } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 const stateLooks: Record<TokenView['state'], Look> = {
   active: 'green',

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import type { Config } from '../../config/options.ts'
+import type { Config } from '../config/options.ts'
 import { AppError } from '../../platform/errors.ts'
 import { readText } from '../cluster.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** Prints the default join token of the frontend with this data folder. The API has only its hash. */
 export function showToken({ data, json }: Pick<Config, 'data' | 'json'>, terminal: Terminal): number {

@@ -1,7 +1,7 @@
 import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { show, viewOf, type Act, type Client } from '../client.ts'
-import type { Screen } from '../screen.ts'
+import type { Screen } from '../terminal/screen.ts'
 import { LivePicture } from './live-picture.ts'
 import { renderTop } from './render-top.ts'
 import { readSort, sortAfter, type Sort } from './sort.ts'

@@ -1,11 +1,11 @@
 import type { DecisionRecord } from '../../api/decision-record.ts'
 import type { View } from '../client.ts'
 import { facts, type Fact } from '../facts.ts'
-import { duration, gib, span } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
-import { wrap } from '../wrap.ts'
+import { duration, gib, span } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 const INDENT = 2
 const ERROR_INDENT = 4

@@ -1,10 +1,10 @@
 import type { ModelExplanation } from '../../api/admin/model-schemas.ts'
 import type { View } from '../client.ts'
 import { hasAllWanted } from '../../core/lib/has-all-wanted.ts'
-import { gib } from '../format.ts'
-import type { Look } from '../style.ts'
-import { table, type Cell } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { gib } from '../terminal/format.ts'
+import type { Look } from '../terminal/style.ts'
+import { table, type Cell } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 type ExplainedNode = ModelExplanation['nodes'][number]
 

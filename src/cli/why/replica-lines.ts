@@ -1,9 +1,9 @@
 import type { ModelExplanation } from '../../api/admin/model-schemas.ts'
 import type { View } from '../client.ts'
-import { gib } from '../format.ts'
-import { errorLines } from '../replica-text.ts'
-import { table } from '../table.ts'
-import { plain } from '../text-width.ts'
+import { gib } from '../terminal/format.ts'
+import { errorLines } from '../text/replica-text.ts'
+import { table } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** More of one model than a terminal holds; --json has all of them. */
 const MOST_REPLICAS = 40

@@ -1,4 +1,4 @@
-import type { Part, Plan } from '../../../src/cli/bench/mix.ts'
+import type { Part, Plan } from '../../../src/cli/bench/load/mix.ts'
 
 /** A run of ten seconds with one short request a second. */
 export function aPlan({ part, ...plan }: Partial<Plan> & { part?: Partial<Part> } = {}): Plan {

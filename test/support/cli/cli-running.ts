@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Terminal } from '../../../src/cli/terminal.ts'
+import type { Terminal } from '../../../src/cli/terminal/terminal.ts'
 import type { Clock } from '../../../src/platform/run/clock.ts'
 import { runCommand, type Said } from './cli-command.ts'
 

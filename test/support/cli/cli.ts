@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeView, ReplicaView, TokenView } from '../../../src/api/admin/schemas.ts'
-import type { Terminal } from '../../../src/cli/terminal.ts'
+import type { Terminal } from '../../../src/cli/terminal/terminal.ts'
 import type { Clock } from '../../../src/platform/run/clock.ts'
 import { bearerToken, readBody, sendJson } from '../../../src/http/server.ts'
 import { runCommand, type Said } from './cli-command.ts'

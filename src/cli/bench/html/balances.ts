@@ -1,4 +1,4 @@
-import type { Balance } from '../balance.ts'
+import type { Balance } from '../load/balance.ts'
 import type { BenchReport } from '../report.ts'
 import { countText, shareText } from '../time-text.ts'
 import { escape } from './escape.ts'

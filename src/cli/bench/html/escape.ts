@@ -1,4 +1,4 @@
-import { plain } from '../../text-width.ts'
+import { plain } from '../../terminal/text-width.ts'
 
 /** Text of others in a page: it is never read as markup. */
 export function escape(text: string): string {

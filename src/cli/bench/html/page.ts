@@ -1,4 +1,4 @@
-import { partText, planText } from '../mix-text.ts'
+import { partText, planText } from '../load/mix-text.ts'
 import { notesOn } from '../notes.ts'
 import type { BenchReport, Figures } from '../report.ts'
 import { countText, rateText, shareText, timeText } from '../time-text.ts'

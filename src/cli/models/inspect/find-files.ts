@@ -7,7 +7,7 @@ import { parseSource, showSource } from '../../../model-files/source/source.ts'
 import type { Clock } from '../../../platform/run/clock.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { silentLogger } from '../../../platform/run/log.ts'
-import { plain } from '../../text-width.ts'
+import { plain } from '../../terminal/text-width.ts'
 
 export interface FindDeps {
   hub: Hub

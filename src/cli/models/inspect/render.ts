@@ -3,9 +3,9 @@ import { formatBytes } from '../../../core/lib/bytes.ts'
 import type { Description } from '../../../model-files/header/describe.ts'
 import type { View } from '../../client.ts'
 import { facts, type Fact } from '../../facts.ts'
-import { counted } from '../../format.ts'
-import { table } from '../../table.ts'
-import { plain, truncate } from '../../text-width.ts'
+import { counted } from '../../terminal/format.ts'
+import { table } from '../../terminal/table.ts'
+import { plain, truncate } from '../../terminal/text-width.ts'
 import { memoryByContext, USUAL_PARALLEL } from './memory-by-context.ts'
 
 type Described = Extract<Description, { header: unknown }>

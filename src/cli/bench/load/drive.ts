@@ -1,10 +1,10 @@
-import type { Clock } from '../../platform/run/clock.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
 import type { Asker } from './asker.ts'
 import { Conversation } from './conversation.ts'
 import type { Plan } from './mix.ts'
 import type { Outcome } from './outcome.ts'
 import { seededRandom } from './random.ts'
-import type { Results } from './results.ts'
+import type { Results } from '../results.ts'
 import { schedule } from './schedule.ts'
 
 export interface DriveDeps {

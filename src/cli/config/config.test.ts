@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { documentKeys } from '../core/declare/document-keys.ts'
-import { tempFolder } from '../../test/support/temp-folder.ts'
+import { documentKeys } from '../../core/declare/document-keys.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 import { exampleConfig } from './example.ts'
 import { options, type Env, type OptionName } from './options.ts'
 import { findConfigFile, fromEnvironment, parseConfigFile, readConfigFile } from './sources.ts'
@@ -232,7 +232,7 @@ describe('which file is read', () => {
 })
 
 describe('config.example.yaml', () => {
-  test('is what the options say (after a change: npx vitest -u src/config)', async () => {
+  test('is what the options say (after a change: npx vitest -u src/cli/config)', async () => {
     await expect(exampleConfig()).toMatchFileSnapshot('../../config.example.yaml')
   })
 

@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { Clock } from '../../platform/run/clock.ts'
-import { messageOf } from '../../platform/errors.ts'
-import { Agent, request as httpRequest } from '../../http/server/node-http.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
+import { messageOf } from '../../../platform/errors.ts'
+import { Agent, request as httpRequest } from '../../../http/server/node-http.ts'
 import { AnswerScan } from './answer-scan.ts'
 import type { Failure, FailureKind, Outcome } from './outcome.ts'
 

@@ -1,8 +1,8 @@
-import { replicaKey } from '../../core/lib/replica-key.ts'
-import { AppError } from '../../platform/errors.ts'
-import type { AdminClient } from '../admin-client.ts'
-import { firstSentence } from '../format.ts'
-import type { Tally } from './results.ts'
+import { replicaKey } from '../../../core/lib/replica-key.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { AdminClient } from '../../admin-client.ts'
+import { firstSentence } from '../../terminal/format.ts'
+import type { Tally } from '../results.ts'
 
 /** How the answers of a model are spread over its replicas, the busiest first; or why nobody knows. */
 export type Balance =

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/run/clock.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
 
 /** Finer than a millisecond, and never set back. */
 export const steadyClock: Clock = {

@@ -1,6 +1,6 @@
-import { AppError } from '../platform/errors.ts'
-import { untilSignal } from '../platform/run/signals.ts'
-import { knowsUtf8, toAscii, wantsColour } from '../platform/terminal-looks.ts'
+import { AppError } from '../../platform/errors.ts'
+import { untilSignal } from '../../platform/run/signals.ts'
+import { knowsUtf8, toAscii, wantsColour } from '../../platform/terminal-looks.ts'
 import { openScreen } from './screen.ts'
 import { cutWith } from './text-width.ts'
 

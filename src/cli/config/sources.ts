@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { documentKeys } from '../core/declare/document-keys.ts'
-import { AppError } from '../platform/errors.ts'
-import { fileProblem } from '../platform/file-problem.ts'
-import { yamlProblem } from '../platform/yaml-problem.ts'
+import { documentKeys } from '../../core/declare/document-keys.ts'
+import { AppError } from '../../platform/errors.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
+import { yamlProblem } from '../../platform/yaml-problem.ts'
 import { options, variableOf, xdg, type Env, type Option, type OptionName } from './options.ts'
 
 /** A value as it was given, with words for where it came from. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseBytes } from '../core/lib/bytes.ts'
+import { parseBytes } from '../../core/lib/bytes.ts'
 
 /** What each engine may take of the machine; what is not named has no limit of ours. */
 export interface EngineLimits {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { aPlan } from '../../../test/support/cli/bench-plan.ts'
-import { VirtualClock } from '../../../test/support/virtual-clock.ts'
+import { aPlan } from '../../../../test/support/cli/bench-plan.ts'
+import { VirtualClock } from '../../../../test/support/virtual-clock.ts'
 import type { Ask } from './asker.ts'
 import { drive } from './drive.ts'
 import type { Plan } from './mix.ts'
 import type { Outcome } from './outcome.ts'
-import { Results } from './results.ts'
+import { Results } from '../results.ts'
 
 /** A clock whose timers may all fire late, as on a machine that has no time for us. */
 class LateClock extends VirtualClock {

@@ -1,5 +1,5 @@
-import { AppError } from '../platform/errors.ts'
-import type { Client } from './client.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Client } from '../client.ts'
 
 export interface Question {
   command: string

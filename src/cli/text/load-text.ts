@@ -1,7 +1,7 @@
-import type { Loading } from '../api/load-status.ts'
-import { formatBytes } from '../core/lib/bytes.ts'
-import { span } from './format.ts'
-import { plain } from './text-width.ts'
+import type { Loading } from '../../api/load-status.ts'
+import { formatBytes } from '../../core/lib/bytes.ts'
+import { span } from '../terminal/format.ts'
+import { plain } from '../terminal/text-width.ts'
 
 /** `staging on gpu-1, 43 % of 4.1 GiB, file 1 of 3, about 40s left`, with what is not known left out. */
 export function loadingText(loading: Loading): string {

@@ -1,5 +1,5 @@
-import { nearNames } from '../core/lib/near-names.ts'
-import { AppError } from '../platform/errors.ts'
+import { nearNames } from '../../core/lib/near-names.ts'
+import { AppError } from '../../platform/errors.ts'
 import { defaultOf, options, type Config, type Env, type Option, type OptionName } from './options.ts'
 import type { ConfigFile, Given } from './sources.ts'
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { tempFolder } from '../../../../test/support/temp-folder.ts'
 import { makePlan } from './make-plan.ts'
 
 const planOf = (flags: Record<string, string>, model?: string) =>

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { logLevels } from '../platform/run/log.ts'
+import { logLevels } from '../../platform/run/log.ts'
 import { machineOptions } from './machine-options.ts'
 import type { Env, Option } from './option.ts'
 import {

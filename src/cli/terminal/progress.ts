@@ -1,7 +1,7 @@
-import type { ProgressMessage } from '../api/bus/messages.ts'
+import type { ProgressMessage } from '../../api/bus/messages.ts'
 import { barText } from './bar.ts'
 import { plain } from './text-width.ts'
-import { formatBytes } from '../core/lib/bytes.ts'
+import { formatBytes } from '../../core/lib/bytes.ts'
 
 /** `43 % of 4.1 GiB, 52 MB/s`, with what is not known left out; what a command says, when there are no bytes to count. */
 export function progressText(progress: ProgressMessage): string {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { readBody, sendJson } from '../../http/server.ts'
-import { freePort } from '../../../test/support/http/free-port.ts'
-import { serve } from '../../../test/support/http/http.ts'
-import { until } from '../../../test/support/until.ts'
+import { readBody, sendJson } from '../../../http/server.ts'
+import { freePort } from '../../../../test/support/http/free-port.ts'
+import { serve } from '../../../../test/support/http/http.ts'
+import { until } from '../../../../test/support/until.ts'
 import { startAsker, type Ask } from './asker.ts'
 import { steadyClock } from './steady-clock.ts'
 

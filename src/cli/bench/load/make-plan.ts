@@ -1,10 +1,10 @@
-import { AppError } from '../../platform/errors.ts'
-import type { Given } from '../client.ts'
-import { plain } from '../text-width.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { Given } from '../../client.ts'
+import { plain } from '../../terminal/text-width.ts'
 import { MOST, type Part, type Plan } from './mix.ts'
 import { readMix, type MixEntry } from './read-mix.ts'
-import { DEFAULTS, settings } from './settings.ts'
-import { parseSpanMs, parseWhole, type Said } from './values.ts'
+import { DEFAULTS, settings } from '../settings.ts'
+import { parseSpanMs, parseWhole, type Said } from '../values.ts'
 
 const DEFAULT_FOR_MS = 30_000
 const DEFAULT_TIMEOUT_MS = 300_000

@@ -1,8 +1,8 @@
-import { span } from '../format.ts'
-import { plain } from '../text-width.ts'
+import { span } from '../../terminal/format.ts'
+import { plain } from '../../terminal/text-width.ts'
 import { MOST, type Part, type Plan } from './mix.ts'
 import type { Range } from './random.ts'
-import { countText, rateText, shareText, shortTimeText } from './time-text.ts'
+import { countText, rateText, shareText, shortTimeText } from '../time-text.ts'
 
 /** `poisson arrivals for 30s after 5s of warm-up, growing for 10s, seed 1`. */
 export function planText({ arrivals, forMs, mostConversations, warmUpMs, rampMs, seed }: Plan): string {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'
-import { LABEL_LIMITS, labelProblem, parseLabels } from '../core/nodes/labels.ts'
-import { hostAndPort, type Address } from '../platform/address.ts'
-import { isRange } from '../platform/address-ranges.ts'
+import { BUDGET_FORMS, parseBudget } from '../../core/nodes/budget.ts'
+import { LABEL_LIMITS, labelProblem, parseLabels } from '../../core/nodes/labels.ts'
+import { hostAndPort, type Address } from '../../platform/address.ts'
+import { isRange } from '../../platform/address-ranges.ts'
 
 /** Types of options. Each takes the text of a flag or variable as well as the value a YAML file holds. */
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aPart, aPlan } from '../../../test/support/cli/bench-plan.ts'
+import { aPart, aPlan } from '../../../../test/support/cli/bench-plan.ts'
 import { schedule } from './schedule.ts'
 
 const timesOf = (plan: Parameters<typeof aPlan>[0]) => [...schedule(aPlan(plan))].map(({ dueMs }) => dueMs)

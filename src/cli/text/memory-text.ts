@@ -1,5 +1,5 @@
-import type { ReplicaView } from '../api/admin/schemas.ts'
-import { gib } from './format.ts'
+import type { ReplicaView } from '../../api/admin/schemas.ts'
+import { gib } from '../terminal/format.ts'
 
 /** `4.1 GiB computed`: what is held for a replica, on its GPUs if it has some, and where the figure comes from. */
 export function claimText(replica: ReplicaView): string {

@@ -1,10 +1,10 @@
-import type { ReplicaView } from '../api/admin/schemas.ts'
-import type { View } from './client.ts'
-import { progressText } from './progress.ts'
-import type { Look } from './style.ts'
-import type { Cell } from './table.ts'
-import { plain } from './text-width.ts'
-import { wrap } from './wrap.ts'
+import type { ReplicaView } from '../../api/admin/schemas.ts'
+import type { View } from '../client.ts'
+import { progressText } from '../terminal/progress.ts'
+import type { Look } from '../terminal/style.ts'
+import type { Cell } from '../terminal/table.ts'
+import { plain } from '../terminal/text-width.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 const stateLooks: Record<ReplicaView['state'], Look> = {
   reserved: 'yellow',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { nearNames } from '../../core/lib/near-names.ts'
-import { AppError } from '../../platform/errors.ts'
-import { plain } from '../text-width.ts'
-import { pathText, readYamlFile, type YamlFile, type YamlPath } from '../yaml-file.ts'
+import { nearNames } from '../../../core/lib/near-names.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { plain } from '../../terminal/text-width.ts'
+import { pathText, readYamlFile, type YamlFile, type YamlPath } from '../../yaml-file.ts'
 import { MOST } from './mix.ts'
-import { settings, type Setting } from './settings.ts'
-import type { Said } from './values.ts'
+import { settings, type Setting } from '../settings.ts'
+import type { Said } from '../values.ts'
 
 const MOST_BYTES = 256 * 1024
 const MOST_TOLD = 10
