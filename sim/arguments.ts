@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearNames } from '../src/core/lib/near-names.ts'
-import { faultNumbersText, parseFaultNumbers } from './shrink-faults.ts'
+import { faultNumbersText, parseFaultNumbers } from './shrink/shrink-faults.ts'
 
 /** What the command line asks for. */
 export interface Arguments {

@@ -19,10 +19,10 @@ import { WorkerCalls } from './roles/frontend-calls.ts'
 import { FrontendProcess } from './roles/frontend-process.ts'
 import { GatewayDisk, GatewayProcess } from './roles/gateway-process.ts'
 import { WorkerProcess } from './roles/worker-process.ts'
-import { noCounts, type Counts } from './counts.ts'
+import { noCounts, type Counts } from './report/counts.ts'
 import { paceFor } from './paces.ts'
 import { streamOf } from './streams.ts'
-import type { Trace } from './trace.ts'
+import type { Trace } from './report/trace.ts'
 
 export interface Settings {
   heartbeatPeriodMs: number

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { runSeeds, type Surroundings } from './run-seeds.ts'
-import type { Order, Ran } from './soak-order.ts'
+import type { Order, Ran } from './soak/soak-order.ts'
 
 test('all is well: what ran, what happened, how long it took', async () => {
   const { stdout, stderr, code } = await command('--seeds 3 --nodes 4 --hours 2')

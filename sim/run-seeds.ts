@@ -1,13 +1,13 @@
 import { helpText, listText } from './arguments-help.ts'
 import { DEFAULT_SEEDS, parseArguments, type Arguments, type Choices } from './arguments.ts'
-import { reportJson } from './report-json.ts'
-import { report } from './report.ts'
-import { explain } from './shrink-failure.ts'
-import { withFaults } from './shrink-faults.ts'
+import { reportJson } from './report/report-json.ts'
+import { report } from './report/report.ts'
+import { explain } from './shrink/shrink-failure.ts'
+import { withFaults } from './shrink/shrink-faults.ts'
 import type { Scenario } from './simulate.ts'
-import type { Order, Ran } from './soak-order.ts'
-import { Progress } from './soak-progress.ts'
-import { soak } from './soak.ts'
+import type { Order, Ran } from './soak/soak-order.ts'
+import { Progress } from './soak/soak-progress.ts'
+import { soak } from './soak/soak.ts'
 
 /** What the command needs of the world around it. */
 export interface Surroundings {

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { commitText } from './commit.ts'
-import { faultTexts } from './fault-texts.ts'
+import { faultTexts } from './report/fault-texts.ts'
 import { plantedBugs } from './planted/planted.ts'
 import { showPlanted } from './planted/show-planted.ts'
 import { runSeeds } from './run-seeds.ts'
-import { Pool } from './soak-pool.ts'
+import { Pool } from './soak/soak-pool.ts'
 
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -6,7 +6,7 @@ import { makeKeys } from './machine/machine.ts'
 import { hooksOf } from './planted/find-planted.ts'
 import { Run } from './run-scenario.ts'
 import { streamOf } from './streams.ts'
-import { Trace } from './trace.ts'
+import { Trace } from './report/trace.ts'
 
 export interface Scenario {
   seed: number

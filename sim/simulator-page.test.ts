@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { expect, test } from 'vitest'
-import { faultTexts } from './fault-texts.ts'
+import { faultTexts } from './report/fault-texts.ts'
 import { plantedBugs } from './planted/planted.ts'
 
 const page = fs.readFileSync(new URL('../docs/reference/simulator.md', import.meta.url), 'utf8')

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeSelfSigned } from '../../src/platform/tls/self-signed.ts'
-import type { Child } from './child.ts'
+import type { Child } from './processes/child.ts'
 import type { Options } from './options.ts'
 import {
   canServe,

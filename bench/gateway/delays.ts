@@ -1,5 +1,5 @@
 import type { Name, Sides } from './all-sides.ts'
-import { cpuMs, type Child } from './child.ts'
+import { cpuMs, type Child } from './processes/child.ts'
 import { PACED_EVENTS, type Beginning, type Measured, type Work } from './messages.ts'
 import type { Side } from './sides.ts'
 import { CLOSE_ROUNDS, inTurn } from './throughput.ts'

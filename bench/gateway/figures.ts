@@ -3,7 +3,7 @@ import { RATE_PER_S, STREAMS, type Delays } from './delays.ts'
 import type { Growth } from './memory.ts'
 import { EVENTS_PER_STREAM, type Measured } from './messages.ts'
 import type { Picks } from './picks.ts'
-import type { Processes } from './processes.ts'
+import type { Processes } from './processes/processes.ts'
 import type { Case, Results } from './throughput.ts'
 
 /** All that one run has found. */

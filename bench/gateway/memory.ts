@@ -1,5 +1,5 @@
 import type { Name, Sides } from './all-sides.ts'
-import { residentBytes, type Child } from './child.ts'
+import { residentBytes, type Child } from './processes/child.ts'
 import type { Measure } from './throughput.ts'
 import type { Side } from './sides.ts'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { onCores } from './child.ts'
+import { onCores } from './processes/child.ts'
 import { PATH, requestBody, type Measured, type Work } from './messages.ts'
 
 /** One measurement by wrk, which costs a fifth of what a client in JavaScript does: the core it shares is the upstream's. */

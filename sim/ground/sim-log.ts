@@ -1,5 +1,5 @@
 import { silentLogger, type Logger } from '../../src/platform/run/log.ts'
-import type { Trace } from '../trace.ts'
+import type { Trace } from '../report/trace.ts'
 
 /** What a process logs goes into the trace: it is made to be read by people. */
 export function simLog(trace: Trace, who: string): Logger {

@@ -1,4 +1,4 @@
-import type { Order, Ran } from '../soak-order.ts'
+import type { Order, Ran } from '../soak/soak-order.ts'
 import { hunt, type Hunted } from './hunt.ts'
 import type { PlantedBug } from './planted-bug.ts'
 import { plantedBugs } from './planted.ts'

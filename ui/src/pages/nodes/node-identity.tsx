@@ -6,7 +6,7 @@ import { Hint } from '../../parts/hint.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import style from './node-identity.module.css'
 import { firstLabels } from './node-labels.ts'
-import { SlotBadge } from './slot-badge.tsx'
+import { SlotBadge } from './roster/slot-badge.tsx'
 
 /** Which node it is: its name, slots, address and labels. */
 export function NodeIdentity({ node }: { node: NodeView }): ReactNode {

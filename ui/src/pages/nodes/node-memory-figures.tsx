@@ -4,7 +4,7 @@ import { bytesText, usedOf } from '../../format/bytes.ts'
 import { Hint } from '../../parts/hint.tsx'
 import { MemoryBar } from '../../parts/memory-bar.tsx'
 import style from './node-memory-figures.module.css'
-import { memoryOf } from './roster.ts'
+import { memoryOf } from './roster/roster.ts'
 
 /** The memory that counts on a node: in use, held and whole. */
 export function NodeMemoryFigures({ node }: { node: NodeView }): ReactNode {

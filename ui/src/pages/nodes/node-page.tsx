@@ -15,7 +15,7 @@ import { NodeNotice } from './node-notice.tsx'
 import style from './node-page.module.css'
 import { NodeReplicas } from './node-replicas.tsx'
 import { NodeResources } from './node-resources.tsx'
-import { SlotBadge } from './slot-badge.tsx'
+import { SlotBadge } from './roster/slot-badge.tsx'
 
 /** One machine: what runs on it first, and behind a fold what is set about it. */
 export function NodePage({ id }: { id: string }): ReactNode {

@@ -7,11 +7,11 @@ import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { JoinButton } from '../join/join-button.tsx'
 import { PendingNotice } from './pending-notice.tsx'
-import { RosterCards } from './roster-cards.tsx'
-import { RosterTable } from './roster-table.tsx'
-import { RosterToolbar } from './roster-toolbar.tsx'
-import { readRosterView, rosterOf, writeRosterView, type RosterView } from './roster.ts'
-import { useNarrow } from './use-narrow.ts'
+import { RosterCards } from './roster/roster-cards.tsx'
+import { RosterTable } from './roster/roster-table.tsx'
+import { RosterToolbar } from './roster/roster-toolbar.tsx'
+import { readRosterView, rosterOf, writeRosterView, type RosterView } from './roster/roster.ts'
+import { useNarrow } from './roster/use-narrow.ts'
 
 /** All machines of the cluster. What is searched and how it is sorted stands in the address, so that one comes back to it. */
 export function NodesPage(): ReactNode {
