@@ -1,5 +1,5 @@
 import type { World } from '../../src/core/types.ts'
-import type { Database, Value } from '../../src/store/database.ts'
+import type { Database, Value } from '../../src/store/sql.ts'
 
 /** Of one statement. */
 const MOST_VALUES = 5000

@@ -4,7 +4,7 @@ import { controlEvents } from '../../src/control/turn/narrate.ts'
 import { takeHeartbeats, type HeartbeatFrom } from '../../src/control/heartbeats/take.ts'
 import type { World } from '../../src/core/types.ts'
 import { silentLogger } from '../../src/platform/run/log.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/sql.ts'
 import { acquireLease } from '../../src/store/nouns/leases.ts'
 import { cpuMs } from './measure.ts'
 

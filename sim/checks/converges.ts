@@ -1,7 +1,7 @@
 import type { Plan, Step } from '../../src/core/reconcile/plan.ts'
 import { reconcile } from '../../src/core/reconcile/reconcile.ts'
 import type { Node, Rule, World } from '../../src/core/types.ts'
-import type { Sql } from '../../src/store/database.ts'
+import type { Sql } from '../../src/store/sql.ts'
 import { loadWorld } from '../../src/store/world/world.ts'
 import type { Traffic } from '../clients/traffic.ts'
 import type { Cluster } from '../cluster.ts'

@@ -1,5 +1,5 @@
 import { reconcile } from '../../src/core/reconcile/reconcile.ts'
-import type { Sql } from '../../src/store/database.ts'
+import type { Sql } from '../../src/store/sql.ts'
 import { loadWorld } from '../../src/store/world/world.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Check } from './check.ts'

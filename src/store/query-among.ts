@@ -1,4 +1,4 @@
-import type { Sql, Value } from './database.ts'
+import type { Sql, Value } from './sql.ts'
 
 /** Not any iterable: text is one, of its letters. */
 export type Among = readonly string[] | ReadonlySet<string>

@@ -104,14 +104,7 @@ export const debt: Debt = {
     'src/store/query-among.ts',
     'src/worker/membership/membership.ts',
   ],
-  fileCycles: [
-    'src/cli/engines/operate.ts src/cli/engines/operation-progress.ts src/cli/engines/outcome.ts',
-    'src/gateway/deliver/attempt.ts src/gateway/deliver/serve.ts',
-    'src/gateway/deliver/candidates.ts src/gateway/deliver/delivery.ts',
-    'src/gateway/records/decision-ring.ts src/gateway/records/decisions.ts',
-    'src/gateway/request/fast-path.ts src/gateway/request/fast-request.ts',
-    'src/store/database.ts src/store/driver/driver.ts src/store/driver/guard.ts src/store/driver/postgres-pool.ts src/store/driver/postgres-session.ts src/store/driver/postgres.ts src/store/driver/sqlite.ts src/store/driver/statement.ts src/store/driver/transaction.ts src/store/migrate/applied.ts src/store/migrate/copy-before.ts src/store/migrate/migrate.ts src/store/migrate/schema.ts',
-  ],
+  fileCycles: [],
   folderCycles: [
     'src/api src/api/admin',
     'src/cli src/cli/bench src/cli/bench/html src/cli/bench/load src/cli/completion src/cli/dashboard src/cli/db src/cli/doctor src/cli/engines src/cli/import src/cli/keys src/cli/logs src/cli/models src/cli/models/inspect src/cli/nats src/cli/nodes src/cli/plan src/cli/rules src/cli/run src/cli/status src/cli/terminal src/cli/text src/cli/token src/cli/top src/cli/why',

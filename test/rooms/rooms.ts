@@ -13,7 +13,7 @@ export const rooms: Record<string, Room> = {
   api: { imports: ['core'], doors: 'all' },
   platform: { imports: ['core/lib'], doors: 'all' },
   http: { imports: ['platform', 'core/lib'], doors: ['server.ts', 'exchange.ts', 'proxy.ts', 'client.ts'] },
-  store: { imports: ['core', 'api', 'platform'], doors: ['database.ts', 'nouns/*', 'world/*'] },
+  store: { imports: ['core', 'api', 'platform'], doors: ['sql.ts', 'database.ts', 'nouns/*', 'world/*'] },
   bus: {
     imports: ['core', 'api', 'platform'],
     doors: ['bus.ts', 'connect.ts', 'hold-connection.ts', 'moving-bus.ts', 'nkey.ts', 'broker/broker.ts'],

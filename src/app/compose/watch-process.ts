@@ -1,5 +1,5 @@
 import { fileProblem, type OpenFile } from '../../store/driver/open-file.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import type { Condition, Conditions } from '../../control/watch/conditions.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import type { Dispose } from '../../platform/run/lifetime.ts'

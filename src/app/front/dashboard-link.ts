@@ -1,5 +1,5 @@
 import { makeSignInCode } from '../../control/api/access/sessions.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 
 /**
  * Where a browser goes, for the screen of whoever started it: a link that signs in once, within ten minutes. What is not a

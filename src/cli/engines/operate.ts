@@ -1,3 +1,4 @@
+import type { Operation } from './operation.ts'
 import type { BackendView, NodeView } from '../../api/admin/schemas.ts'
 import { sleep } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -5,14 +6,6 @@ import { atNodes, jsonAt, type AtNode } from '../at-nodes.ts'
 import { INTERRUPTED, show, viewOf, type Client } from '../client.ts'
 import { tellProgress } from './operation-progress.ts'
 import { outcomeLines } from './outcome.ts'
-
-export type OperationKind = 'install' | 'upgrade' | 'delete'
-
-export interface Operation {
-  kind: OperationKind
-  engine: string
-  begin: (node: NodeView) => Promise<BackendView>
-}
 
 const POLL_MS = 1000
 /** A node that cannot be asked for so long is given up: what it does goes on, unseen. */

@@ -4,7 +4,7 @@ import { barBefore } from '../terminal/bar.ts'
 import { progressText, shareText } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { plain, truncate } from '../terminal/text-width.ts'
-import type { OperationKind } from './operate.ts'
+import type { OperationKind } from './operation.ts'
 
 type Running = readonly { node: NodeView; engine: BackendView }[]
 

@@ -5,7 +5,7 @@ import { shellWord } from '../terminal/format.ts'
 import { plain } from '../terminal/text-width.ts'
 import { wrap } from '../terminal/wrap.ts'
 import { shortVersion } from './engine-text.ts'
-import type { Operation, OperationKind } from './operate.ts'
+import type { Operation, OperationKind } from './operation.ts'
 
 const done: Record<OperationKind, string> = { install: 'installed', upgrade: 'upgraded', delete: 'deleted' }
 

@@ -1,5 +1,5 @@
 import type { RuleInput } from '../../api/admin/rule-schemas.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { newestEventOf } from '../../store/nouns/events.ts'
 import { findRule, type RuleRow } from '../../store/nouns/rules.ts'
 import type { Tell } from '../changes/change.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/run/log.ts'
-import type { Database, Sql } from '../../store/database.ts'
+import type { Database, Sql } from '../../store/sql.ts'
 import { appendEvent, type NewEvent } from '../../store/nouns/events.ts'
 import { actingNow } from './actor-context.ts'
 import type { EventFeed } from './event-feed.ts'

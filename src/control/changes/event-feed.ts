@@ -5,7 +5,7 @@ import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import { RepeatedLines } from '../../platform/run/repeated-lines.ts'
 import { startLoop } from '../../platform/run/loop.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { listEvents, newestEventId } from '../../store/nouns/events.ts'
 import { EventStream } from './event-stream.ts'
 

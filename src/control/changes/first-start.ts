@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../store/database.ts'
+import type { Database, Sql } from '../../store/sql.ts'
 import { hasModels, saveModel } from '../../store/nouns/models.ts'
 import { listNodes } from '../../store/nouns/nodes.ts'
 import { saveRule } from '../../store/nouns/rules.ts'

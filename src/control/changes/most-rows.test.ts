@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RoutingDeltaMessage } from '../../api/bus/messages.ts'
 import { fetchTable } from '../../gateway/table/fetch-table.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { aLoggedScene } from '../../../test/support/control/logged-scene.ts'
 import { roleBuses } from '../../../test/support/bus/role-buses.ts'
 import { runControl } from '../../../test/support/control/running-control.ts'

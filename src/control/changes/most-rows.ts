@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { countOthers } from '../../store/nouns/row-count.ts'
 
 /** Every gateway holds all models, and every turn looks at all rules: beyond this many both get slow. docs/guide/scale.md names it. */

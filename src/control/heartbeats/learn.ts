@@ -1,6 +1,6 @@
 import { learnMemory } from '../../core/lifecycle/learn.ts'
 import type { Judgement } from '../../core/lifecycle/judge-heartbeat.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { settleDemand } from '../../store/nouns/demands.ts'
 import { listLearned, saveLearned } from '../../store/nouns/learned-memory.ts'
 import { saveLoadInfo } from '../../store/nouns/load-info.ts'

@@ -3,7 +3,7 @@ import type { HeartbeatMessage, ReportedReplicaMessage } from '../../api/bus/mes
 import { freedAfter, type EndsAndReading } from '../../core/lifecycle/freed.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import { judgeHeartbeat, type Judgement, type ReportedReplica } from '../../core/lifecycle/judge-heartbeat.ts'
-import type { Database, Sql } from '../../store/database.ts'
+import type { Database, Sql } from '../../store/sql.ts'
 import { appendEvent, type NewEvent } from '../../store/nouns/events.ts'
 import { checkLease, type HeldLease } from '../../store/nouns/leases.ts'
 import { readFreed, saveFreed } from '../../store/nouns/nodes.ts'

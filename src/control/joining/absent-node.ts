@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { findRemoved } from '../../store/nouns/removed-nodes.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { RoutedKeyMessage } from '../../api/bus/messages.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import { hashSecret } from '../../platform/secrets.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { recordFrontend } from '../../store/nouns/frontends.ts'
 
 /** How often a frontend says again that it is there; it may be away for days before its key is forgotten. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { NodeRegistration, Registered, SignedRegistration } from '../../api/admin/schemas.ts'
 import { runOf } from '../../api/node-run.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { findToken, useToken, type TokenRow } from '../../store/nouns/join-tokens.ts'
 import { replaceLabels } from '../../store/nouns/labels.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Bus } from '../../bus/bus.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import type { Logger } from '../../platform/run/log.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { queryAmong } from '../../store/query-among.ts'
 
 /** A node is told so often that it is not known, and people once a minute. */

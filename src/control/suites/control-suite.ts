@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { REFUSAL_HEADER } from '../../api/data-port.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { listEvents } from '../../store/nouns/events.ts'
 import { LeaseLostError } from '../../store/nouns/leases.ts'
 import { listReplicas } from '../../store/nouns/replicas.ts'

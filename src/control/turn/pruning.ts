@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/run/clock.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { pruneEvents } from '../../store/nouns/events.ts'
 import { pruneFrontends } from '../../store/nouns/frontends.ts'
 import { checkLease, type HeldLease } from '../../store/nouns/leases.ts'

@@ -1,6 +1,6 @@
 import { Memory } from '../../core/reconcile/memory.ts'
 import { MOST_REFUSALS } from '../../core/reconcile/searches.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { listEvents, newestEventId } from '../../store/nouns/events.ts'
 import { refreshWorld, type Touched } from '../../store/world/refresh-world.ts'
 import { loadWorld, type StoredWorld } from '../../store/world/world.ts'

@@ -5,7 +5,7 @@ import { Fleet } from '../../core/placement/fleet.ts'
 import { isMeasurementFinal, memoryOf, reservedOn } from '../../core/placement/holding.ts'
 import type { Claim, Model, Node, NodeEngine } from '../../core/types.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import { listLabels, listLabelsOfNode } from '../../store/nouns/labels.ts'
 import { listModels } from '../../store/nouns/models.ts'
 import {

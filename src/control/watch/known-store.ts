@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import { writeWhole } from '../../platform/write-whole.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/sql.ts'
 import { readMark, type StoreMark } from '../../store/migrate/store-mark.ts'
 import type { Conditions } from './conditions.ts'
 

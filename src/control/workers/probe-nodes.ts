@@ -1,7 +1,7 @@
 import { REFUSAL_HEADER, replicaPath } from '../../api/data-port.ts'
 import { hostAndPort } from '../../platform/address.ts'
 import { get } from '../../http/server/node-http.ts'
-import type { Sql } from '../../store/database.ts'
+import type { Sql } from '../../store/sql.ts'
 import type { LivenessLimits } from '../../core/nodes/liveness.ts'
 import { listSilentReplicas, type SilentReplica } from '../../store/nouns/nodes.ts'
 import { dataKeyOf } from './data-key.ts'

@@ -1,5 +1,5 @@
-import type { Candidate } from '../records/decisions.ts'
-import type { DeliveryNotes } from './delivery.ts'
+import type { Candidate } from '../records/decision.ts'
+import type { DeliveryNotes } from './parcel.ts'
 import type { Liveness } from '../health/liveness.ts'
 import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
 

@@ -1,8 +1,8 @@
+import type { DeliveryNotes, Parcel } from './parcel.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import type { AppError } from '../../platform/errors.ts'
 import type { UpstreamConnection } from '../../http/upstream/upstream-connection.ts'
 import { noteCandidates, noteLeftOut } from './candidates.ts'
-import type { Decision } from '../records/decisions.ts'
 import type { Liveness } from '../health/liveness.ts'
 import { NotServedError } from './unserved-error.ts'
 import type { Verdict } from '../health/probe.ts'
@@ -14,18 +14,6 @@ export interface DeliveryDeps {
   liveness: Pick<Liveness, 'check' | 'whyOut'>
   clock: Clock
 }
-
-/** A request or a WebSocket on its way to a replica. */
-export interface Parcel {
-  readonly model: string
-  readonly sessionKey: string | undefined
-  /** Written as it goes; kept from round to round. */
-  readonly decision: DeliveryNotes
-  /** Aborted when the client has gone. */
-  readonly gone: AbortSignal
-}
-
-export type DeliveryNotes = Pick<Decision, 'tries' | 'candidates' | 'candidateCount' | 'isSampled'>
 
 /** What was sent to a replica already, and is counted there. */
 export interface Begun {

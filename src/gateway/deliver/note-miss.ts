@@ -1,7 +1,7 @@
 import { isUnsent } from '../../http/upstream/is-unsent.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import type { Forwarded } from '../../http/proxy.ts'
-import type { Try } from '../records/decisions.ts'
+import type { Try } from '../records/decision.ts'
 import type { Liveness } from '../health/liveness.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 

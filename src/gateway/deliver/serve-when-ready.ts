@@ -1,7 +1,7 @@
 import type { LoadStatus } from '../../api/load-status.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import type { ColdLoads } from '../cold/cold-loads.ts'
-import type { Decision } from '../records/decisions.ts'
+import type { Decision } from '../records/decision.ts'
 import type { Caller } from '../access/guard.ts'
 import { findModel, mayUse } from '../request/models-api.ts'
 import { NotServedError } from './unserved-error.ts'

@@ -1,4 +1,4 @@
-import type { Decision } from './decisions.ts'
+import type { Decision } from './decision.ts'
 import { IdColumn } from './id-column.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decisionRecord } from '../../api/decision-record.ts'
-import { Decisions, type Decision } from './decisions.ts'
+import { Decisions } from './decisions.ts'
+import type { Decision } from './decision.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
 function aRoute(i: number): LiveRoute {

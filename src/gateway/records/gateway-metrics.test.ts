@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { prometheusText } from '../../platform/metrics/exposition.ts'
 import { Metrics } from '../../platform/metrics/metrics.ts'
-import type { Decision, Try } from './decisions.ts'
+import type { Decision, Try } from './decision.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { LiveTable, type LiveRoute } from '../table/routing-table.ts'
 

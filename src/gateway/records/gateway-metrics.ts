@@ -1,7 +1,7 @@
 import type { HistogramCell } from '../../platform/metrics/histogram-cell.ts'
 import { MOST_SETS, OTHER } from '../../platform/metrics/label-sets.ts'
 import type { Cell, Metrics } from '../../platform/metrics/metrics.ts'
-import type { Decision, Try } from './decisions.ts'
+import type { Decision, Try } from './decision.ts'
 import { ReplicaCounts } from '../table/replica-counts.ts'
 import { tableGauges, type TableFacts } from './table-gauges.ts'
 import type { LiveRoute } from '../table/routing-table.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { gatewayTraffic, type GatewayTrafficMessage } from '../../api/bus/messages.ts'
 import { VirtualClock } from '../../../test/support/virtual-clock.ts'
-import type { Decision } from './decisions.ts'
+import type { Decision } from './decision.ts'
 import { GatewayTraffic } from './traffic.ts'
 
 function aGateway(isModel = (_name: string): boolean => true) {

@@ -2,7 +2,7 @@ import type { GatewayTrafficMessage } from '../../api/bus/messages.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import { errorTable } from '../../platform/errors.ts'
-import type { Decision } from './decisions.ts'
+import type { Decision } from './decision.ts'
 
 export interface TrafficDeps {
   bus: Pick<Bus, 'publish' | 'isConnected'>

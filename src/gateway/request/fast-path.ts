@@ -1,3 +1,4 @@
+import type { Known, ShortcutDeps } from './known-head.ts'
 import { plainFields } from '../../core/lib/plain-fields.ts'
 import { isLoopback } from '../../platform/address.ts'
 import type { HttpRequest } from '../../http/exchange.ts'
@@ -6,33 +7,14 @@ import { Instead, linesPassedOn } from '../../http/upstream/forward-headers.ts'
 import { idIn, type RepeatedHead } from '../../http/fast/path/head-template.ts'
 import type { ShortExchange, ShortLane, Shortcut } from '../../http/fast/path/fast-path.ts'
 import { REPLACED } from '../deliver/attempt.ts'
-import type { Decision } from '../records/decisions.ts'
-import { callerOf, shownBy, type GuardDeps, type Shown } from '../access/guard.ts'
-import type { InferDeps } from './infer.ts'
+import { callerOf, shownBy, type GuardDeps } from '../access/guard.ts'
 import { isModelsPath, mayUse } from './models-api.ts'
 import { isJsonType, sessionInHeader } from './read-request.ts'
 import { refuseDots } from './refuse-dots.ts'
-import { replicaAt, type ReplicaAt } from '../deliver/replica-at.ts'
+import { replicaAt } from '../deliver/replica-at.ts'
 import { newRequestId } from './request-id.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 import { ShortRequest } from './fast-request.ts'
-
-export interface ShortcutDeps extends InferDeps {
-  guard: GuardDeps
-  onEnded: (decision: Decision) => void
-}
-
-/** What is known of all requests with one head. */
-export interface Known {
-  shown: Shown
-  url: string
-  path: string
-  sessionKey: string | undefined
-  /** Of the client's head, those lines that go on to a replica. */
-  lines: string
-  /** What is sent to each replica because of it. */
-  starts: WeakMap<ReplicaAt, Buffer>
-}
 
 /** Longer ones are not copied into one text with their head. */
 const MOST_BODY_BYTES = 16 * 1024

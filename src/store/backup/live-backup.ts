@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { openDriver, type Database, type Target } from '../database.ts'
+import { openDriver, type Target } from '../database.ts'
+import type { Database } from '../sql.ts'
 import type { BackupHeader } from './format.ts'
 import { writeBackup, type BackupDeps } from './write-backup.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import { findApplied } from '../migrate/applied.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import type { Driver } from '../driver/driver.ts'
 import { migrate } from '../migrate/migrate.ts'
 import { schemaAfter, type Table } from '../migrate/schema.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../platform/errors.ts'
 import { checkApplied, findApplied } from '../migrate/applied.ts'
-import type { Sql, Value } from '../database.ts'
+import type { Sql, Value } from '../sql.ts'
 import type { Driver, Row } from '../driver/driver.ts'
 import { refuseIncomplete } from '../migrate/migrate.ts'
 import { loadMigrations, type Migration } from '../migrate/migration-files.ts'

@@ -10,7 +10,7 @@ import {
   type NewKey,
 } from '../nouns/api-keys.ts'
 import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../sql.ts'
 
 export function describeApiKeys(create: () => Promise<ContractStore>): void {
   describe('API keys', () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../sql.ts'
 import { LIMIT_MS } from '../driver/driver.ts'
 
 const COUNTERS = 'create table counters (name text primary key, value bigint not null)'

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { openDatabase, type Database, type DatabaseDeps } from '../database.ts'
+import { openDatabase, type DatabaseDeps } from '../database.ts'
+import type { Database } from '../sql.ts'
 
 /** An empty store: a file that does not exist yet, or a new database on a server. */
 export interface EmptyStore {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../sql.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease } from '../nouns/leases.ts'
 
 const HOUR_MS = 3_600_000

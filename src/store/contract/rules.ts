@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Rule } from '../../core/types.ts'
 import { aRule } from '../../../test/support/builders.ts'
 import { setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../sql.ts'
 import {
   deleteRule,
   findRule,

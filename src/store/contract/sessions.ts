@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { insertKey, revokeKey } from '../nouns/api-keys.ts'
 import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../sql.ts'
 import { deleteSession, findSession, insertCode, insertSession, takeCode, type NewSession } from '../nouns/sessions.ts'
 
 const HOUR_MS = 3_600_000

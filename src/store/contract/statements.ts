@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { failureOf, setUpWorkbench, type ContractStore } from './contract.ts'
-import type { Database, Value } from '../database.ts'
+import type { Database, Value } from '../sql.ts'
 import { ConstraintError } from '../driver/store-errors.ts'
 
 const THINGS = `

@@ -1,4 +1,4 @@
-import type { Database, Sql, Value } from '../database.ts'
+import type { Database, Sql, Value } from '../sql.ts'
 
 export type Row = Record<string, Value>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AppError } from '../../platform/errors.ts'
-import type { Database, Sql, Value } from '../database.ts'
+import type { Database, Sql, Value } from '../sql.ts'
 import { LIMIT_MS, type Driver } from './driver.ts'
 import { checkStatement } from './statement.ts'
 

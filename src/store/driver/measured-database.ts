@@ -1,6 +1,6 @@
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { SHORT_BOUNDS, timed } from '../../platform/metrics/call-times.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../sql.ts'
 
 /** The same store, with the time that it takes counted. A transaction counts as a whole, with the work in it. */
 export function measuredDatabase(db: Database, metrics: Metrics): Database {

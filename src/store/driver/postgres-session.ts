@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Value } from '../database.ts'
+import type { Value } from '../sql.ts'
 import { LIMIT_MS, MAX_ROWS, type Row } from './driver.ts'
 import { ConnectionLost, isFatal, postgresError, type SessionKind } from './postgres-errors.ts'
 import { serverOf } from './postgres-url.ts'

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PostgresProxy } from '../../../test/support/postgres/postgres-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts'
 import { failureOf } from '../contract/contract.ts'
-import { openDatabase, type Database, type Sql } from '../database.ts'
+import { openDatabase } from '../database.ts'
+import type { Database, Sql } from '../sql.ts'
 
 /** Pauses take no time. */
 const hurried = {

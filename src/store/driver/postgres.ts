@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
-import type { Sql, Value } from '../database.ts'
+import type { Sql, Value } from '../sql.ts'
 import { LIMIT_MS, type Driver, type Row, type ScriptSql } from './driver.ts'
 import { ConnectionLost, Contended } from './postgres-errors.ts'
 import { SessionPool } from './postgres-pool.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { Value } from '../database.ts'
+import type { Value } from '../sql.ts'
 import assert from 'node:assert/strict'
 
 /** These would end or split the transaction behind the driver's back. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Value } from '../database.ts'
+import type { Value } from '../sql.ts'
 import type { Row, ScriptSql } from './driver.ts'
 import { checkStatement } from './statement.ts'
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import type { Driver } from '../driver/driver.ts'
 import type { Migration } from './migration-files.ts'
 

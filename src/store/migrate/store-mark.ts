@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** What tells a store from another, and from an older state of itself. */
 export interface StoreMark {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RoutedKeyMessage } from '../../api/bus/messages.ts'
 import { keyScope, type KeyScope } from '../../api/key-scope.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 import { GOOD_SESSION } from './sessions.ts'
 

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../sql.ts'
 
 /** What the cluster has agreed on under this name: `proposal`, if nobody was quicker. */
 export function agreeOn(db: Database, name: string, proposal: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Demand } from '../../core/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 const demandRow = z
   .object({ model_name: z.string(), since: z.number(), wanted_until: z.number() })

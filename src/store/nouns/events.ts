@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 export interface NewEvent {
   /** `admin`, `config`, `node <name>` or `control`. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** The admin key of a frontend that has been away for longer no longer opens the gateways of others. */
 const KEPT_MS = 7 * 86_400_000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 export type TokenState = 'active' | 'expired' | 'used up' | 'revoked'
 

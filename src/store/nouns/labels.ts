@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Label, LabelSource } from '../../core/nodes/labels.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { queryAmong, type Among } from '../query-among.ts'
 
 const labelRow = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LearnedMemory } from '../../core/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { queryAmong, type Among } from '../query-among.ts'
 
 /** Part of the key, so it cannot be null there. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../sql.ts'
 
 /**
  * A lease lets one owner act alone until a time by the store's clock. Every change of owner makes a new epoch, and an

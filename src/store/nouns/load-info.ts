@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../../core/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 
 const infoRow = z

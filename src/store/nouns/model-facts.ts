@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { fromHeaderMessage, toHeaderMessage } from '../../api/header-message.ts'
 import { modelHeader } from '../../api/model-header.ts'
 import type { ModelFacts } from '../../core/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 import { queryAmong, type Among } from '../query-among.ts'
 

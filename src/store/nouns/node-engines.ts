@@ -3,7 +3,7 @@ import type { ReportedEngineMessage } from '../../api/bus/messages.ts'
 import { reportedEngine } from '../../api/reports.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'
 import type { Node, NodeEngine } from '../../core/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 
 /** All that a worker says of its engines. */

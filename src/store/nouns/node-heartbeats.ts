@@ -1,6 +1,6 @@
 import type { ReportedEngineMessage } from '../../api/bus/messages.ts'
 import type { Hardware } from '../../api/hardware.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { sameForDecisions } from './node-engines.ts'
 import { devicesText } from './nodes.ts'
 import { queryAmong, type Among } from '../query-among.ts'

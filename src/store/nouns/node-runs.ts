@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** Written again this often while the run goes on trying. */
 const WRITTEN_EVERY_MS = 10_000

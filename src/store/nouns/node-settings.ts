@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { NodeSettings } from '../../core/declare/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { listLabels } from './labels.ts'
 
 const settingsRow = z.object({

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** How many rows of models that are gone, or of revisions that are, stay in each table: for when they return. */
 export const KEPT_OF_OTHERS = 500

@@ -1,5 +1,5 @@
 import type { NodeRow } from './nodes.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** A worker hears of its removal within minutes of being there; what was removed so long ago has ended or been replaced. */
 const MOST_REMOVED = 1000

@@ -1,7 +1,7 @@
 import { Fleet } from '../../core/placement/fleet.ts'
 import { claimRefusal } from '../../core/placement/refusals.ts'
 import type { Refusal } from '../../core/placement/types.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { listModels } from './models.ts'
 import { listDecisiveNodes } from './nodes.ts'
 import { insertReplica, listReplicasOfNode, type NewReplica } from './replicas.ts'

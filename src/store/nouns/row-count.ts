@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 
 /** How many there are besides the one of this name, and whether that one is there. */
 export async function countOthers(

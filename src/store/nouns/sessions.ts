@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { keyScope } from '../../api/key-scope.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 
 /** Who somebody is: the actor of events, and the API key that they showed; null for the admin key. */

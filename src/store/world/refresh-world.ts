@@ -1,5 +1,5 @@
 import { lossAcceptedMs } from '../nouns/cluster-facts.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { listDemands } from '../nouns/demands.ts'
 import { listLearned, namesLearnedOf } from '../nouns/learned-memory.ts'
 import { listFacts } from '../nouns/model-facts.ts'

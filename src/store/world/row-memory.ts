@@ -1,4 +1,4 @@
-import type { Value } from '../database.ts'
+import type { Value } from '../sql.ts'
 
 type Row = Readonly<Record<string, Value>>
 

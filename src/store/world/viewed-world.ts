@@ -1,5 +1,5 @@
 import type { Label } from '../../core/nodes/labels.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { newestEventId } from '../nouns/events.ts'
 import { listLabels } from '../nouns/labels.ts'
 import { listLoadInfo, type LoadInfo } from '../nouns/load-info.ts'

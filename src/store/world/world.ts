@@ -1,6 +1,6 @@
 import type { World } from '../../core/types.ts'
 import { lossAcceptedMs } from '../nouns/cluster-facts.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../sql.ts'
 import { listDemands } from '../nouns/demands.ts'
 import { listLearned } from '../nouns/learned-memory.ts'
 import { listFacts, type StoredFacts } from '../nouns/model-facts.ts'

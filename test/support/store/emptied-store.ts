@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/sql.ts'
 
 interface Store {
   db: Database

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/sql.ts'
 import type { Migration } from '../../../src/store/migrate/migration-files.ts'
 
 const ODD = 'a "quoted" name, a\nline; größer als 😀 -- no comment'

@@ -1,4 +1,5 @@
-import { openDatabase, type Database } from '../../../src/store/database.ts'
+import { openDatabase } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/sql.ts'
 import { findMigrations } from '../../../src/store/migrate/migration-files.ts'
 import { acquireLease, checkLease, LeaseLostError, releaseLease } from '../../../src/store/nouns/leases.ts'
 

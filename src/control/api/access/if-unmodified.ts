@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ifUnchanged } from '../../../api/admin/route.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { Sql } from '../../../store/database.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { newestEventOf } from '../../../store/nouns/events.ts'
 import { readQuery } from '../query.ts'
 

@@ -5,7 +5,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { derivedSecret, hashSecret, newSecret } from '../../../platform/secrets.ts'
 import { version } from '../../../platform/version.ts'
 import { keepSessionKey } from '../../../store/nouns/api-keys.ts'
-import type { Database } from '../../../store/database.ts'
+import type { Database } from '../../../store/sql.ts'
 import {
   deleteSession,
   findSession,

@@ -10,7 +10,7 @@ import {
   shortenKey,
   type NewKey,
 } from '../../../store/nouns/api-keys.ts'
-import type { Sql } from '../../../store/database.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { change } from '../../changes/change.ts'
 import type { Answers } from '../answers.ts'
 import type { AdminDeps } from '../deps.ts'

@@ -1,6 +1,6 @@
 import type { RuleInput } from '../../../api/admin/rule-schemas.ts'
 import type { AppError } from '../../../platform/errors.ts'
-import type { Sql } from '../../../store/database.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { deleteRule, findRule, saveRule } from '../../../store/nouns/rules.ts'
 import { declaredPart } from '../../../core/declare/diff-document.ts'
 import { leftWithout } from '../../../core/declare/left-without.ts'

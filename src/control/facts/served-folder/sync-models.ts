@@ -1,5 +1,5 @@
 import type { Model } from '../../../core/types.ts'
-import type { Sql } from '../../../store/database.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { deleteDemand } from '../../../store/nouns/demands.ts'
 import { deleteModel, listModels, saveModel } from '../../../store/nouns/models.ts'
 import { change, type ChangeDeps, type Tell } from '../../changes/change.ts'

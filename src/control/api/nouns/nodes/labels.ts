@@ -1,7 +1,7 @@
 import type { AdminReply } from '../../../../api/admin/routes.ts'
 import { labelProblem, type Label } from '../../../../core/nodes/labels.ts'
 import { AppError } from '../../../../platform/errors.ts'
-import type { Sql } from '../../../../store/database.ts'
+import type { Sql } from '../../../../store/sql.ts'
 import { deleteLabel, listLabelsOfNode, replaceLabels } from '../../../../store/nouns/labels.ts'
 import { slotsOf, type NodeRow } from '../../../../store/nouns/nodes.ts'
 import { change, type Tell } from '../../../changes/change.ts'

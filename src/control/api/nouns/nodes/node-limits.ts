@@ -1,6 +1,6 @@
 import { BUDGET_FORMS, parseBudget } from '../../../../core/nodes/budget.ts'
 import { AppError } from '../../../../platform/errors.ts'
-import type { Sql } from '../../../../store/database.ts'
+import type { Sql } from '../../../../store/sql.ts'
 import { overrideBudget, overrideSlots, type NodeRow } from '../../../../store/nouns/nodes.ts'
 import { change, type Tell } from '../../../changes/change.ts'
 import type { Answers } from '../../answers.ts'

@@ -1,6 +1,6 @@
 import type { ReplicaView } from '../../../../api/admin/schemas.ts'
 import { messageOf, AppError } from '../../../../platform/errors.ts'
-import type { Sql } from '../../../../store/database.ts'
+import type { Sql } from '../../../../store/sql.ts'
 import { listModels } from '../../../../store/nouns/models.ts'
 import { approveNode, deleteNode, listDecisiveNodes, setDesired, type NodeRow } from '../../../../store/nouns/nodes.ts'
 import type { Among } from '../../../../store/query-among.ts'
