@@ -169,7 +169,7 @@ test('a worker that is killed while it writes leaves whole lines, and its number
 
 /** Kills the writer once it has given out this number; answers the highest it told of. */
 async function writeAndKill(folder: string, enough: number): Promise<number> {
-  const urls = ['./replica-logs.ts', '../../platform/clock.ts'].map((path) => new URL(path, import.meta.url).href)
+  const urls = ['./replica-logs.ts', '../../platform/run/clock.ts'].map((path) => new URL(path, import.meta.url).href)
   const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER, ...urls, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

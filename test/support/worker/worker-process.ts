@@ -29,10 +29,10 @@ const at = (path: string): string => JSON.stringify(new URL(path, import.meta.ur
 
 function script(options: object, specs: readonly ReplicaStartMessage[]): string {
   return `
-import { systemClock as clock } from ${at('../platform/clock.ts')}
-import { Lifetime } from ${at('../platform/lifetime.ts')}
-import { silentLogger as log } from ${at('../platform/log.ts')}
-import { openReplicas } from ${at('../worker/open-replicas.ts')}
+import { systemClock as clock } from ${at('../../../src/platform/run/clock.ts')}
+import { Lifetime } from ${at('../../../src/platform/run/lifetime.ts')}
+import { silentLogger as log } from ${at('../../../src/platform/run/log.ts')}
+import { openReplicas } from ${at('../../../src/worker/replicas/open-replicas.ts')}
 const life = new Lifetime(clock, () => {})
 const frontend = { locate: () => Promise.reject(new Error('there is no frontend')) }
 const { supervisor } = await openReplicas(${JSON.stringify(options)}, frontend, { publicKey: 'a key', clock, log, life, onChange() {} })
