@@ -42,7 +42,7 @@ const PAIRS = ['a ', 'a.', 'a-', '0.', ';a=', '\\"', ';a="', 'a=,', '/a', ' \n',
 /** What makes a match fail at the very end, where going back begins. */
 const ENDS = ['', '\u0001', '!', '"']
 
-const root = new URL('../src/model/', import.meta.url)
+const root = new URL('../src/', import.meta.url)
 const found = fs
   .globSync('**/*.ts', { cwd: root })
   .filter((file) => !/(\.test|-suite)\.ts$|(^|\/)testing\//.test(file))

@@ -33,7 +33,7 @@ are counted as \`unknown\`. \`replica\` is the id of a replica; those that are g
 `
 
 test('the reference of metrics is what the code defines', async () => {
-  await expect(reference()).toMatchFileSnapshot('../docs/reference/metrics.md')
+  await expect(reference()).toMatchFileSnapshot('../../docs/reference/metrics.md')
 })
 
 test('names and units are by convention, and every metric says what it is', () => {

@@ -137,8 +137,8 @@ test('the page names every route of every role and what it needs', async () => {
   const others = served.map(({ role, method, path, needs }) => `| ${role} | ${method} | \`${path}\` | ${needs} | |`)
   const page = `# Routes and what each needs
 
-Made by tests that walk all of them, without a key, with wrong ones and with keys for something else: [admin-api.test.ts](../../src/control/admin-api.test.ts)
-those of the admin API, [route-scopes.test.ts](../../src/route-scopes.test.ts) the others. Whatever a key of scope \`inference\` or \`read\` opens, one of scope
+Made by tests that walk all of them, without a key, with wrong ones and with keys for something else: [admin-api.test.ts](../../src/control/api/admin-api.test.ts)
+those of the admin API, [route-scopes.test.ts](../../src/app/route-scopes.test.ts) the others. Whatever a key of scope \`inference\` or \`read\` opens, one of scope
 \`admin\` opens as well. A program on the machine of a gateway itself needs no key for inference and metrics while \`--local-inference\` is on. Everything under \`/v1/\` takes the
 same way, so a few paths stand for all. Frontends serve what gateways serve, and the files of the dashboard, which hold nothing secret.
 
@@ -146,5 +146,5 @@ same way, so a few paths stand for all. Frontends serve what gateways serve, and
 |---|---|---|---|---|
 ${[...admin, ...others].join('\n')}
 `
-  await expect(page).toMatchFileSnapshot('../docs/reference/routes.md')
+  await expect(page).toMatchFileSnapshot('../../docs/reference/routes.md')
 })

@@ -233,7 +233,7 @@ describe('which file is read', () => {
 
 describe('config.example.yaml', () => {
   test('is what the options say (after a change: npx vitest -u src/cli/config)', async () => {
-    await expect(exampleConfig()).toMatchFileSnapshot('../../config.example.yaml')
+    await expect(exampleConfig()).toMatchFileSnapshot('../../../config.example.yaml')
   })
 
   test('uncommented, it is a valid file that changes nothing', async () => {

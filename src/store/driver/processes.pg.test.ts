@@ -16,7 +16,7 @@ describe('several processes on one PostgreSQL', () => {
   })
   afterEach(() => database.drop())
   const runAll = (task: string, argumentsOf: readonly string[]) =>
-    Promise.all(argumentsOf.map((argument) => runScript('store-process.ts', [task, database.url, argument])))
+    Promise.all(argumentsOf.map((argument) => runScript('store/store-process.ts', [task, database.url, argument])))
 
   test('that start together on an empty database migrate it once', async () => {
     const counts = await runAll('open', ['', '', '', '', '', ''])
@@ -31,7 +31,7 @@ describe('several processes on one PostgreSQL', () => {
     await (await openDatabase({ url: database.url }, { migrations })).close()
     writeFileSync(join(migrations, '0002_b.sql'), 'create table b (id text primary key);')
     writeFileSync(join(migrations, '0003_c.sql'), 'create table c (id text primary key); select pg_sleep(600);')
-    const child = startScript('store-process.ts', ['open', database.url, '', migrations])
+    const child = startScript('store/store-process.ts', ['open', database.url, '', migrations])
     const exited = once(child, 'exit')
     const asleep = `select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
     await until(async () => (await database.run(asleep)).length === 1)

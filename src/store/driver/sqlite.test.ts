@@ -136,7 +136,7 @@ describe('the SQLite file', () => {
     test('by a process that is killed is as it was, and can be brought up to date again', async () => {
       const endless = `create table b (id integer);
         insert into b with recursive n (i) as (select 1 union all select i + 1 from n) select i from n;`
-      const child = startScript('store-process.ts', ['open', file, '', migrations(endless)])
+      const child = startScript('store/store-process.ts', ['open', file, '', migrations(endless)])
       const exited = once(child, 'exit')
       // Far more than one page of it is written by then.
       await until(() => existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 2 ** 20)
@@ -184,14 +184,16 @@ describe('the SQLite file', () => {
     const db = await openDatabase({ file })
     const insert = `insert into models (name, engine, revision, created_at, updated_at) values ($1, '', '', 0, 0)`
     for (let i = 0; i < 40; i += 1) await db.transaction((tx) => tx.query(insert, [`m${i}`]))
-    const claims = await Promise.all(['a', 'b'].map((owner) => runScript('store-process.ts', ['claim', file, owner])))
+    const claims = await Promise.all(
+      ['a', 'b'].map((owner) => runScript('store/store-process.ts', ['claim', file, owner])),
+    )
     expect(new Set(claims.flat()).size).toBe(40)
     expect(await db.query(`select count(*) as count from models where engine in ('a', 'b')`)).toEqual([{ count: 40 }])
     await db.close()
   })
 
   test('several processes that make it together migrate it once', async () => {
-    const counts = await Promise.all([1, 2, 3, 4].map(() => runScript('store-process.ts', ['open', file])))
+    const counts = await Promise.all([1, 2, 3, 4].map(() => runScript('store/store-process.ts', ['open', file])))
     expect(new Set(counts.flat()).size).toBe(1)
   })
 
@@ -234,7 +236,7 @@ function alterText(path: string, text: string): void {
 
 /** Lets a process write until it has acknowledged `count` transactions, then kills it without warning. */
 async function writeAndKill(file: string, prefix: string, count: number): Promise<string[]> {
-  const child = startScript('store-process.ts', ['write', file, prefix])
+  const child = startScript('store/store-process.ts', ['write', file, prefix])
   const exited = once(child, 'exit')
   const ids: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
