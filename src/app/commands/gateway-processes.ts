@@ -37,7 +37,7 @@ export function runGatewayProcesses(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
     const folder = openDataFolder(config.data)
     life.own('data folder', () => folder.dispose())
-    const main = fileURLToPath(new URL(`./main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+    const main = fileURLToPath(new URL(`../../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
     cluster.setupPrimary({ exec: main, args: process.argv.slice(2), execArgv: [...process.execArgv, ...FLAGS] })
     const { promise: over, resolve: end } = Promise.withResolvers<Ending>()
     const port = await freePortFor(config.listen)
