@@ -135,6 +135,20 @@ test('decisions are numbered without gaps', () => {
   expect(wrong.map((name) => `docs/decisions/${name}: give it the next free number: 0001-, 0002-, …`)).toEqual([])
 })
 
+test('every decision says under its title whether it still holds, and which later one supersedes part of it', () => {
+  const later = /\[(\d{4})\]\((\d{4})-[\w-]+\.md\)/g
+  const problems = inDecisions().flatMap(({ name, lines }) => {
+    const where = `${name}:3: the third line is "Status: accepted", or "Status: accepted; superseded in part by [00NN](…)"`
+    const status = lines.slice(2, lines.indexOf('', 2)).join(' ')
+    if (status === 'Status: accepted') return []
+    const links = [...status.matchAll(later)]
+    const own = path.basename(name).slice(0, 4)
+    const areLater = links.length > 0 && links.every(([, text, target]) => text === target && target! > own)
+    return /^Status: accepted; superseded (in part )?by \[/.test(status) && areLater ? [] : [where]
+  })
+  expect(problems).toEqual([])
+})
+
 test('every npm script that a page names exists', () => {
   const { scripts } = readPackage()
   const problems = markdown.flatMap(({ name, lines }) =>
