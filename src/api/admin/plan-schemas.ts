@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { documentInput } from '../document.ts'
+import { documentInput } from './document.ts'
 import { needSource } from '../need-source.ts'
 import { selector } from '../selector.ts'
 import { modelName, printable } from './names.ts'

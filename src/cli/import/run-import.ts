@@ -1,5 +1,5 @@
 import type { Config } from '../config/options.ts'
-import { documentInput } from '../../api/document.ts'
+import { documentInput } from '../../api/admin/document.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Client } from '../client.ts'
 import { counted } from '../terminal/format.ts'

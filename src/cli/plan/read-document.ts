@@ -1,6 +1,6 @@
 import { modelInput } from '../../api/admin/model-schemas.ts'
 import { ruleInput } from '../../api/admin/rule-schemas.ts'
-import { documentInput, nodeInput, type DocumentInput } from '../../api/document.ts'
+import { documentInput, nodeInput, type DocumentInput } from '../../api/admin/document.ts'
 import { documentKeys } from '../../core/declare/document-keys.ts'
 import { fromLocalAiRule } from '../../core/declare/localai-rule.ts'
 import { nearNames } from '../../core/lib/near-names.ts'

@@ -1,4 +1,4 @@
-import type { DocumentInput } from '../../api/document.ts'
+import type { DocumentInput } from '../../api/admin/document.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'
 import type { Change } from '../../core/declare/types.ts'
 import type { Replica } from '../../core/types.ts'

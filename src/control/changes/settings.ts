@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DocumentInput } from '../../api/document.ts'
+import type { DocumentInput } from '../../api/admin/document.ts'
 import { declaredPart } from '../../core/declare/diff-document.ts'
 import type { Declaration, Settings } from '../../core/declare/types.ts'
 import { canonicalJson } from '../../core/lib/canonical-json.ts'

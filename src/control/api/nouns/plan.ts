@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { PlanView } from '../../../api/admin/plan-schemas.ts'
-import type { DocumentInput } from '../../../api/document.ts'
+import type { DocumentInput } from '../../../api/admin/document.ts'
 import { absentNodes, diffDocument } from '../../../core/declare/diff-document.ts'
 import { foreseeing, impossibleNow } from '../../../core/declare/foresee.ts'
 import type { Change, Declaration, Foresight, Settings } from '../../../core/declare/types.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { ModelView, modelInput } from '../../../../src/api/admin/model-schemas.ts'
-import { documentInput } from '../../../../src/api/document.ts'
+import { documentInput } from '../../../../src/api/admin/document.ts'
 import { optionsOf, optionTexts } from './option-text.ts'
 
 /** What is typed into the form of a model. Empty fields are left out. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { documentKeys } from '../core/declare/document-keys.ts'
+import { documentKeys } from '../../core/declare/document-keys.ts'
 import { documentInput } from './document.ts'
 
 const problemsOf = (document: unknown): string[] =>

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { parseBytes } from '../core/lib/bytes.ts'
-import { BUDGET_FORMS, parseBudget } from '../core/nodes/budget.ts'
-import { LABEL_LIMITS, labelProblem } from '../core/nodes/labels.ts'
-import { modelInput } from './admin/model-schemas.ts'
-import { printable } from './admin/names.ts'
-import { ruleInput } from './admin/rule-schemas.ts'
+import { parseBytes } from '../../core/lib/bytes.ts'
+import { BUDGET_FORMS, parseBudget } from '../../core/nodes/budget.ts'
+import { LABEL_LIMITS, labelProblem } from '../../core/nodes/labels.ts'
+import { modelInput } from './model-schemas.ts'
+import { printable } from './names.ts'
+import { ruleInput } from './rule-schemas.ts'
 
 /** All that may be declared in one document: models, rules, and what is set on nodes. */
 
