@@ -1,6 +1,6 @@
 import type { ProgressMessage } from '../../api/bus/messages.ts'
 import type { Clock } from '../../platform/run/clock.ts'
-import type { FileProgress } from './fetched.ts'
+import type { FileProgress } from './store/fetched.ts'
 
 const PERIOD_MS = 250
 /** The rate is that of the last few seconds. */

@@ -1,5 +1,5 @@
 import { unlessAborted } from '../../model-files/source/unless-aborted.ts'
-import type { FileProgress } from './fetched.ts'
+import type { FileProgress } from './store/fetched.ts'
 
 export interface Waiter {
   signal: AbortSignal

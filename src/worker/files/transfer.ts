@@ -6,7 +6,7 @@ import { StallWatch } from '../../model-files/source/stall-watch.ts'
 import type { Wanted } from '../../model-files/source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Bandwidth } from './bandwidth.ts'
-import type { Head, Part } from './part.ts'
+import type { Head, Part } from './store/part.ts'
 import type { Reservation, Space } from './store/space.ts'
 
 export interface TransferDeps extends AskDeps {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { AppError } from '../../../platform/errors.ts'
 import { fileProblem } from '../../../platform/file-problem.ts'
-import { readRecord } from '../part.ts'
+import { readRecord } from './part.ts'
 import { listParts, listRecords, strayBlobs, type Store, type StoredFile } from './store.ts'
 
 export interface Removed {

@@ -3,7 +3,7 @@ import { fileProblem } from '../../../platform/file-problem.ts'
 import type { Clock } from '../../../platform/run/clock.ts'
 import type { Logger } from '../../../platform/run/log.ts'
 import type { Lock } from './lock.ts'
-import { TooLarge } from '../too-large.ts'
+import { TooLarge } from './too-large.ts'
 
 export interface SpaceDeps {
   folder: string

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { AppError } from '../../../platform/errors.ts'
 import { fileProblem } from '../../../platform/file-problem.ts'
 import { idOf, type Layout } from './layout.ts'
-import type { Fetched } from '../fetched.ts'
+import type { Fetched } from './fetched.ts'
 
 /** Trees that were not finished; they go when the store is opened. */
 export const UNFINISHED = '.new-'

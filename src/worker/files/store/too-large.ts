@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/run/clock.ts'
-import { AppError } from '../../platform/errors.ts'
+import type { Clock } from '../../../platform/run/clock.ts'
+import { AppError } from '../../../platform/errors.ts'
 
 /** After a file filled the disk, the next try of it waits: 30 s, twice as long each time, 30 minutes at most. */
 const WAIT_MS = { first: 30_000, most: 30 * 60_000 }

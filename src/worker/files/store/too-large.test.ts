@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../../test/support/virtual-clock.ts'
+import { VirtualClock } from '../../../../test/support/virtual-clock.ts'
 import { TooLarge } from './too-large.ts'
 
 const FULL = 'Not enough disk space for f.gguf.'

@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, readFile, rm, type FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
-import type { Wanted } from '../../model-files/source/wanted.ts'
-import { writeJson, type Layout } from './store/layout.ts'
+import type { Wanted } from '../../../model-files/source/wanted.ts'
+import { writeJson, type Layout } from './layout.ts'
 
 const record = z.object({
   label: z.string(),
