@@ -112,7 +112,6 @@ export const debt: Debt = {
     'src/gateway/deliver src/gateway/health src/gateway/ollama src/gateway/request',
     'src/http src/http/client src/http/fast src/http/fast/path src/http/mux src/http/server src/http/upstream',
     'src/store src/store/driver src/store/migrate src/store/nouns src/store/world',
-    'src/worker/data-port src/worker/report',
   ],
   crowded: [],
 }

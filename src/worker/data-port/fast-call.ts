@@ -11,7 +11,7 @@ import type { ShortLane, Shortcut } from '../../http/fast/path/fast-path.ts'
 import type { WireResponse } from '../../http/fast/fast-response.ts'
 import type { JoinedHead } from '../../http/fast/path/head-parts.ts'
 import type { WorkerCounts } from '../report/worker-metrics.ts'
-import type { AnswerMeter } from './answer-meter.ts'
+import type { AnswerMeter } from '../report/answer-meter.ts'
 import { goOnCalling } from './engine-call.ts'
 import { checkKey, modelNameIn, parseTarget, type Replicas, type ServedReplica } from './target.ts'
 

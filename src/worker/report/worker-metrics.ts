@@ -1,7 +1,7 @@
 import type { ReportedReplicaMessage } from '../../api/bus/messages.ts'
 import type { Hardware } from '../../api/hardware.ts'
 import type { Cell, Metrics, Sample } from '../../platform/metrics/metrics.ts'
-import { AnswerMeter, type ReplicaCells } from '../data-port/answer-meter.ts'
+import { AnswerMeter, type ReplicaCells } from './answer-meter.ts'
 
 export interface WorkerFacts {
   /** Why it does not take part, if it does not. */

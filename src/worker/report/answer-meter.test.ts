@@ -4,7 +4,7 @@ import type { AnswerHead } from '../../http/upstream/answer-parser.ts'
 import { prometheusText } from '../../platform/metrics/exposition.ts'
 import { Metrics } from '../../platform/metrics/metrics.ts'
 import { aReport } from '../../../test/support/builders.ts'
-import { workerMetrics } from '../report/worker-metrics.ts'
+import { workerMetrics } from './worker-metrics.ts'
 import { usageIn } from './usage-in.ts'
 
 function aMeter(type = 'text/event-stream', more: Record<string, string> = {}, statusCode = 200) {
