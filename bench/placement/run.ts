@@ -1,6 +1,6 @@
 import { Fleet } from '../../src/core/placement/fleet.ts'
 import { place, type PlaceOptions } from '../../src/core/placement/place.ts'
-import type { Need } from '../../src/core/placement/types.ts'
+import type { Need } from '../../src/core/memory/types.ts'
 import { aModel, bigFleet } from './big-fleet.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { Fleet } from '../../src/core/placement/fleet.ts'
 import { needOf } from '../../src/core/placement/need-of.ts'
 import { place } from '../../src/core/placement/place.ts'
-import { mismatchOf } from '../../src/core/placement/selector.ts'
+import { mismatchOf } from '../../src/core/nodes/selector.ts'
 import type { Model, Replica, Rule, World } from '../../src/core/types.ts'
 
 /**

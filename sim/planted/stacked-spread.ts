@@ -1,4 +1,4 @@
-import { mismatchOf } from '../../src/core/placement/selector.ts'
+import { mismatchOf } from '../../src/core/nodes/selector.ts'
 import type { Rule, World } from '../../src/core/types.ts'
 import type { PlantedBug } from './planted-bug.ts'
 

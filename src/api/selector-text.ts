@@ -1,5 +1,5 @@
 import { canonicalJson } from '../core/lib/canonical-json.ts'
-import { isAbsence, isNegated, labelOf } from '../core/placement/selector.ts'
+import { isAbsence, isNegated, labelOf } from '../core/nodes/selector.ts'
 import type { Selector } from '../core/types.ts'
 import { selector } from './selector.ts'
 

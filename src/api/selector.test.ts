@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LABEL_LIMITS } from '../core/nodes/labels.ts'
-import { mismatchOf } from '../core/placement/selector.ts'
+import { mismatchOf } from '../core/nodes/selector.ts'
 import type { Selector } from '../core/types.ts'
 import { parseSelector, printSelector } from './selector-text.ts'
 import { selector } from './selector.ts'

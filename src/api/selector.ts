@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LABEL_LIMITS, labelProblem, SLOTS_LABEL } from '../core/nodes/labels.ts'
-import { isAbsence, isNegated, labelOf } from '../core/placement/selector.ts'
+import { isAbsence, isNegated, labelOf } from '../core/nodes/selector.ts'
 import type { Selector } from '../core/types.ts'
 
 const expected = 'must be text, or a list of texts; a number needs quotes'

@@ -2,7 +2,7 @@ import { holdsReplicas } from '../../core/nodes/availability.ts'
 import { printSelector } from '../../api/selector-text.ts'
 import type { LeftWithout } from '../../core/declare/left-without.ts'
 import { nearNames } from '../../core/lib/near-names.ts'
-import { labelOf, mismatchOf } from '../../core/placement/selector.ts'
+import { labelOf, mismatchOf } from '../../core/nodes/selector.ts'
 import type { Node, Selector } from '../../core/types.ts'
 
 /** What follows from a change and should be known before it is made, in sentences. Pure. */

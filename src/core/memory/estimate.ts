@@ -1,4 +1,4 @@
-import type { MemoryNeed } from '../placement/types.ts'
+import type { MemoryNeed } from './types.ts'
 import type { ModelHeader } from '../types.ts'
 import { cacheSize, layerBytes } from './kv-cache.ts'
 import type { MemorySettings } from './settings.ts'

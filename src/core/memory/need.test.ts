@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aHeader, aModel, aNode, aNodeEngine } from '../../../test/support/builders.ts'
-import type { Need } from '../placement/types.ts'
+import type { Need } from './types.ts'
 import type { Device, EngineUses, LearnedMemory, Model, Node } from '../types.ts'
 import { deviceKindOf, memoryOn } from './need.ts'
 

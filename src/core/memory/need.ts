@@ -1,4 +1,4 @@
-import type { MemoryNeed, Need } from '../placement/types.ts'
+import type { MemoryNeed, Need } from './types.ts'
 import type { EngineUses, LearnedMemory, ModelOptions, NeedSource, Node } from '../types.ts'
 import { estimateMemory } from './estimate.ts'
 import { memorySettings } from './settings.ts'

@@ -1,4 +1,4 @@
-import { mismatchOf } from '../placement/selector.ts'
+import { mismatchOf } from './selector.ts'
 import type { Node, Selector } from '../types.ts'
 
 /*

@@ -4,7 +4,7 @@ import type { Node, Replica } from '../types.ts'
 import { explainModel } from './explain.ts'
 import { describeRefusal } from './refusals.ts'
 import { aBigModel, aGpuNode, aTenant, claimOn, GIB, gpu, llama, needFor, placeOn } from './scene-suite.ts'
-import type { Need } from './types.ts'
+import type { Need } from '../memory/types.ts'
 
 function adviceOf(need: Need, nodes: readonly Node[], replicas: readonly Replica[] = []): string[] {
   const placement = placeOn(need, nodes, replicas)

@@ -3,7 +3,7 @@ import type { Node, Selector } from '../types.ts'
 import type { Fleet } from './fleet.ts'
 import { NO_GPU, type Judge } from './judge.ts'
 import { Room } from './room.ts'
-import { isAbsence, isNegated, labelOf, mismatchOf } from './selector.ts'
+import { isAbsence, isNegated, labelOf, mismatchOf } from '../nodes/selector.ts'
 import type { Advice, Refusal } from './types.ts'
 
 /** More than these nobody reads. */

@@ -1,6 +1,6 @@
 import { memoryOn } from '../memory/need.ts'
 import type { Device, Node, Replica } from '../types.ts'
-import type { Need } from './types.ts'
+import type { Need } from '../memory/types.ts'
 
 /**
  * The same question as `place`, answered by trying everything from the definitions: every set of devices, every sum anew.

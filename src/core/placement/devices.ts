@@ -1,6 +1,7 @@
 import type { DeviceBytes, EngineUses, Node } from '../types.ts'
 import type { Room } from './room.ts'
-import type { MemoryNeed, PlacePolicy } from './types.ts'
+import type { MemoryNeed } from '../memory/types.ts'
+import type { PlacePolicy } from './types.ts'
 
 /** That and how a replica fits on a node: cheap, since most nodes that could take it do not get it. */
 export interface Fit {

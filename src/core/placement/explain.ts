@@ -7,7 +7,8 @@ import { engineOn, type Holding } from './holding.ts'
 import { needOf } from './need-of.ts'
 import { place } from './place.ts'
 import { describeRefusal } from './refusals.ts'
-import type { MemoryNeed, Need, PlacePolicy, Refusal } from './types.ts'
+import type { MemoryNeed, Need } from '../memory/types.ts'
+import type { PlacePolicy, Refusal } from './types.ts'
 
 /** Why a model runs where it runs, and not elsewhere. */
 export interface Explanation {

@@ -5,9 +5,10 @@ import { devicesOf, fitInto, isExact, ramOf, takesDevice, takesVram, type Ask, t
 import type { Fleet } from './fleet.ts'
 import { engineOn } from './holding.ts'
 import type { Room } from './room.ts'
-import { mismatchOf } from './selector.ts'
+import { mismatchOf } from '../nodes/selector.ts'
 import { diskNeeded, shortageOf } from './shortage.ts'
-import type { Need, PlacePolicy, Refusal, RefusalFilter } from './types.ts'
+import type { Need } from '../memory/types.ts'
+import type { PlacePolicy, Refusal, RefusalFilter } from './types.ts'
 
 export const NO_GPU = 'the node has no GPU'
 

@@ -1,5 +1,5 @@
 import type { Model, Replica, World } from '../types.ts'
-import type { Need } from './types.ts'
+import type { Need } from '../memory/types.ts'
 
 /** What the next replica of a model needs, by all that the world knows of it. */
 export function needOf(world: World, model: Model): Need {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { aModel, aNode, aNodeEngine, aReplica } from '../../../test/support/builders.ts'
 import type { Node, Replica } from '../types.ts'
 import { aBigModel, aGpuNode, GIB, gpu, llama, needFor, placeOn } from './scene-suite.ts'
-import type { Need } from './types.ts'
+import type { Need } from '../memory/types.ts'
 
 const need = needFor(aModel())
 

@@ -3,7 +3,8 @@ import type { Fleet } from './fleet.ts'
 import { compareSeats, isRefusal, Judge, type Seat } from './judge.ts'
 import { makeRoom, wouldFitLater, type MadeRoom } from './make-room.ts'
 import type { Room } from './room.ts'
-import type { Need, PlacePolicy, Placement, Refusal } from './types.ts'
+import type { Need } from '../memory/types.ts'
+import type { PlacePolicy, Placement, Refusal } from './types.ts'
 
 export interface PlaceOptions {
   policy: PlacePolicy

@@ -8,7 +8,8 @@ import { Fleet } from './fleet.ts'
 import { place } from './place.ts'
 import { claimRefusal } from './refusals.ts'
 import { GIB, llama, needFor } from './scene-suite.ts'
-import type { Need, PlacePolicy } from './types.ts'
+import type { Need } from '../memory/types.ts'
+import type { PlacePolicy } from './types.ts'
 
 interface Scene {
   need: Need

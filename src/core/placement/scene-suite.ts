@@ -2,7 +2,8 @@ import { aModel, aNode, aNodeEngine, aReplica, aClaim } from '../../../test/supp
 import type { Claim, Device, Model, Node, NodeEngine, Replica } from '../types.ts'
 import { Fleet } from './fleet.ts'
 import { place, type PlaceOptions } from './place.ts'
-import type { Need, Placement } from './types.ts'
+import type { Need } from '../memory/types.ts'
+import type { Placement } from './types.ts'
 
 /** Machines and needs for the tests of placement, in GiB. */
 

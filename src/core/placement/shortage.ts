@@ -1,7 +1,8 @@
 import { replicaKey } from '../lib/replica-key.ts'
 import { byFree, isExact, leastDevices, partOf, ramOf, type Ask } from './devices.ts'
 import type { Room } from './room.ts'
-import type { MemoryNeed, Refusal } from './types.ts'
+import type { MemoryNeed } from '../memory/types.ts'
+import type { Refusal } from './types.ts'
 
 type Shortage = Pick<Refusal, 'needed' | 'available' | 'where'>
 

@@ -1,7 +1,7 @@
 import { isOnTheWay } from '../lifecycle/states.ts'
 import { Fleet } from '../placement/fleet.ts'
 import { claimRefusal, describeRefusal } from '../placement/refusals.ts'
-import { mismatchOf } from '../placement/selector.ts'
+import { mismatchOf } from '../nodes/selector.ts'
 import { mayServeOn } from '../nodes/availability.ts'
 import type { Replica, World } from '../types.ts'
 import type { Plan } from './plan.ts'

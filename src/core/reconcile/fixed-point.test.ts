@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { execute } from '../declare/execute.ts'
-import { mismatchOf } from '../placement/selector.ts'
+import { mismatchOf } from '../nodes/selector.ts'
 import type { PlacePolicy } from '../placement/types.ts'
 import type { ModelLoad, Node, Replica, Rule, World } from '../types.ts'
 import { arbitraryLoads, arbitraryPolicy, arbitraryWorld } from './arbitrary-suite.ts'

@@ -1,5 +1,5 @@
 import { isEnding } from '../lifecycle/states.ts'
-import { mismatchOf } from '../placement/selector.ts'
+import { mismatchOf } from '../nodes/selector.ts'
 import type { Demand, Model, ModelLoad, Node, Replica, Rule } from '../types.ts'
 import type { StopReason } from './plan.ts'
 import { idleBeyondNeed, needsOneMore } from './scale.ts'

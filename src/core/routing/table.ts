@@ -1,5 +1,5 @@
 import { isInUse } from '../nodes/availability.ts'
-import { mismatchOf } from '../placement/selector.ts'
+import { mismatchOf } from '../nodes/selector.ts'
 import type { Model, Node, Replica, Rule } from '../types.ts'
 
 /** One replica that may serve, with all that a gateway needs to reach it. */

@@ -1,5 +1,5 @@
 import type { NodeView } from '../../../../src/api/admin/schemas.ts'
-import { mismatchOf } from '../../../../src/core/placement/selector.ts'
+import { mismatchOf } from '../../../../src/core/nodes/selector.ts'
 import type { Selector } from '../../../../src/core/types.ts'
 
 export interface Matching {
