@@ -38,9 +38,9 @@ export const debt: Debt = {
     'src/control/watch/known-store.ts',
     'src/control/watch/reach-watch.ts',
     'src/gateway/access/admission.ts',
+    'src/gateway/access/body-room.ts',
     'src/gateway/deliver/waiting-room.ts',
     'src/gateway/ollama/ollama-api.ts',
-    'src/gateway/request/read-request.ts',
     'src/http/client/any-frontend.ts',
     'src/http/client/client-request.ts',
     'src/http/client/reach-port.ts',
@@ -108,7 +108,6 @@ export const debt: Debt = {
   folderCycles: [
     'src/cli src/cli/bench src/cli/bench/html src/cli/bench/load src/cli/completion src/cli/dashboard src/cli/db src/cli/doctor src/cli/engines src/cli/import src/cli/keys src/cli/logs src/cli/models src/cli/models/inspect src/cli/nats src/cli/nodes src/cli/plan src/cli/rules src/cli/run src/cli/status src/cli/terminal src/cli/text src/cli/token src/cli/top src/cli/why',
     'src/control/api src/control/api/access src/control/api/nouns src/control/api/nouns/models src/control/api/nouns/nodes src/control/changes src/control/joining src/control/views/live src/control/workers',
-    'src/gateway/deliver src/gateway/health src/gateway/ollama src/gateway/request',
     'src/http src/http/client src/http/fast src/http/fast/path src/http/mux src/http/server src/http/upstream',
     'src/store src/store/driver src/store/migrate src/store/nouns src/store/world',
   ],

@@ -1,5 +1,5 @@
 import type { Config } from '../../cli/config/options.ts'
-import type { ReadLimits } from '../../gateway/request/read-request.ts'
+import type { ReadLimits } from '../../gateway/access/body-room.ts'
 import type { WaitingRoomLimits } from '../../gateway/deliver/waiting-room.ts'
 import { BodyBudget, defaultBodyMemory } from '../../http/server/body-budget.ts'
 import type { HttpLimits } from '../../http/server/limits.ts'

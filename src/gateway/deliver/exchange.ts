@@ -9,7 +9,7 @@ import type { ApiStyle } from '../access/api-errors.ts'
 import type { Decision } from '../records/decision.ts'
 import type { Parcel } from './parcel.ts'
 import type { Liveness } from '../health/liveness.ts'
-import type { RequestTrace } from '../request/request-trace.ts'
+import type { RequestTrace } from '../records/request-trace.ts'
 import type { LiveTable } from '../table/routing-table.ts'
 import type { Silence } from '../health/stalled-requests.ts'
 

@@ -12,7 +12,7 @@ import type { DeliveryEnd } from './delivery.ts'
 import type { Parcel } from './parcel.ts'
 import type { Contact, Liveness } from '../health/liveness.ts'
 import { noteMiss } from './note-miss.ts'
-import { noAddress, replicaAt } from './replica-at.ts'
+import { noAddress, replicaAt } from '../table/replica-at.ts'
 import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
 import type { Awaited, Silence } from '../health/stalled-requests.ts'
 

@@ -3,7 +3,7 @@ import { REFUSAL_HEADER, REPLICAS_PREFIX } from '../../api/data-port.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { request as httpRequest } from '../../http/server/node-http.ts'
 import type { ClientTls } from '../../platform/tls/client-tls.ts'
-import { replicaAt } from '../deliver/replica-at.ts'
+import { replicaAt } from '../table/replica-at.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
 /**

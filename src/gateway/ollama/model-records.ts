@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../access/guard.ts'
-import { findModel, mayUse } from '../request/models-api.ts'
+import { findModel, mayUse } from '../access/find-model.ts'
 import type { LiveTable, ServedModel } from '../table/routing-table.ts'
 
 type Table = Pick<LiveTable, 'hasSnapshot' | 'models' | 'model' | 'routesOf'>

@@ -3,7 +3,7 @@ import { aGateway, aRoutedModel, aRouteMessage, aSnapshot } from '../../../test/
 import { rawClient } from '../../../test/support/http/raw-client.ts'
 import { ClientTls } from '../../platform/tls/client-tls.ts'
 import { LiveTable } from '../table/routing-table.ts'
-import { replicaAt } from '../deliver/replica-at.ts'
+import { replicaAt } from '../table/replica-at.ts'
 
 const EVIL = 'a\r\nX-Evil: 1\r\n\r\nGET /stolen HTTP/1.1\r\n'
 

@@ -1,5 +1,5 @@
 import type { GuardDeps, Shown } from '../access/guard.ts'
-import type { ReplicaAt } from '../deliver/replica-at.ts'
+import type { ReplicaAt } from '../table/replica-at.ts'
 import type { Decision } from '../records/decision.ts'
 import type { InferDeps } from './infer.ts'
 

@@ -1,18 +1,11 @@
 import { jsonFields, type Span } from '../../core/lib/json-fields.ts'
-import type { BodyBudget, BodyRoom } from '../../http/server/body-budget.ts'
+import type { BodyRoom } from '../../http/server/body-budget.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest } from '../../http/exchange.ts'
 import { parseJson, pathOf, readBody } from '../../http/server.ts'
-import { originOf } from '../../http/server/request-origin.ts'
+import { MOST_BODY_BYTES, type ReadLimits } from '../access/body-room.ts'
 import { misspelt } from './api-paths.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
-
-export interface ReadLimits {
-  /** Prompts with images and files with speech are long; what is longer is a mistake or an attack. */
-  mostBodyBytes: number
-  /** The memory that all bodies in this process share. */
-  bodies: BodyBudget
-}
 
 export interface ReadRequest {
   /** As it came, byte for byte. */
@@ -31,29 +24,12 @@ interface Fields {
   metadata?: unknown
 }
 
-export const MOST_BODY_BYTES = 64 * 1024 * 1024
 /** JSON up to this length is parsed, for exact errors (about 2 ms); in longer bodies only the fields are looked for. */
 const MOST_PARSED_BYTES = 256 * 1024
 /** No name of a model is longer; what is longer in `user` is cut off. */
 const MOST_NAME_CHARS = 1024
 /** A value that is written in more bytes than this cannot be one that is short enough. */
 const MOST_VALUE_BYTES = 16 * 1024
-
-/**
- * A body up to this length that has come with its head is not counted: with 10,000 connections, these are 160 MiB at most.
- */
-const MOST_UNCOUNTED_BYTES = 16 * 1024
-
-/** Where the body of a request counts; undefined when it is short. */
-export function roomFor(
-  request: HttpRequest,
-  keyId: string | null,
-  { bodies }: Partial<ReadLimits> = {},
-): BodyRoom | undefined {
-  const { whole } = request
-  if (!bodies || (whole && whole.length <= MOST_UNCOUNTED_BYTES)) return undefined
-  return bodies.open(keyId ?? originOf(request))
-}
 
 /** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
 export function readRequest(

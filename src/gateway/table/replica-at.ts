@@ -3,7 +3,7 @@ import { hostAndPort } from '../../platform/address.ts'
 import type { PooledAddress } from '../../http/upstream/connection-pool.ts'
 import { instead } from '../../http/upstream/forward-headers.ts'
 import type { ClientTls, UpstreamTls } from '../../platform/tls/client-tls.ts'
-import type { LiveRoute } from '../table/routing-table.ts'
+import type { LiveRoute } from './routing-table.ts'
 
 export interface ReplicaAt extends PooledAddress {
   /** What the path of every request to it begins with. */

@@ -1,6 +1,6 @@
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts'
 import { below, type TracedPlace, type Tracer } from '../../platform/tracing/tracer.ts'
-import type { Decision } from '../records/decision.ts'
+import type { Decision } from './decision.ts'
 
 /** One traced request at a gateway: a span for itself, and one for each replica that it was sent to. */
 export class RequestTrace {

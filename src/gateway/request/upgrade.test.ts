@@ -18,7 +18,7 @@ import { Liveness } from '../health/liveness.ts'
 import { LiveTable } from '../table/routing-table.ts'
 import { Silence } from '../health/stalled-requests.ts'
 import { upgradeHandler, type UpgradeDeps } from './upgrade.ts'
-import { WaitingRoom, type WaitingRoomLimits } from './waiting-room.ts'
+import { WaitingRoom, type WaitingRoomLimits } from '../deliver/waiting-room.ts'
 
 /** A gateway in front of data ports, each with an engine that speaks WebSocket or none. */
 async function aGateway(

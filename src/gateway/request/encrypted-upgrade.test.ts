@@ -21,7 +21,7 @@ import { Liveness } from '../health/liveness.ts'
 import { LiveTable } from '../table/routing-table.ts'
 import { Silence } from '../health/stalled-requests.ts'
 import { upgradeHandler } from './upgrade.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { WaitingRoom } from '../deliver/waiting-room.ts'
 
 const ca = clusterCa('flc_secret')
 
