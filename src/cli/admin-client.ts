@@ -115,8 +115,8 @@ function whyUnreachable(error: unknown): string {
     ECONNREFUSED: 'nothing listens there',
     ENOTFOUND: 'there is no machine of that name',
     EAI_AGAIN: 'its name cannot be looked up now',
-    EHOSTUNREACH: 'there is no way to that machine',
-    ENETUNREACH: 'there is no way to that network',
+    EHOSTUNREACH: 'there is no route to that machine',
+    ENETUNREACH: 'there is no route to that network',
     ETIMEDOUT: 'it does not answer',
     ECONNRESET: 'it ended the connection',
   }

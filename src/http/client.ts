@@ -4,26 +4,26 @@ import type { Trust } from '../platform/tls/trust.ts'
 export interface JsonAnswer {
   status: number
   body: unknown
-  /** The time on the other machine, when it says so. */
+  /** The server's clock, from its Date header. */
   dateMs: number | undefined
 }
 
 export interface JsonRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Nothing is sent when it is undefined. */
+  /** Sent as JSON; the request has no body when it is undefined. */
   body?: unknown
   token?: string
   headers?: Record<string, string>
   timeoutMs: number
-  /** Ends it early. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined
-  /** Of whoever is at an https address. */
+  /** Which certificates to accept at an https address. */
   trust?: Trust | undefined
 }
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** Somebody answered, but not one of us. */
+/** The answer did not come from a Flotilla frontend. */
 export class StrangeAnswerError extends Error {
   readonly status: number
 
@@ -38,7 +38,7 @@ export function postJson(url: URL, body: unknown, options: { token: string; time
   return requestJson(url, { method: 'POST', body, ...options })
 }
 
-/** One request with JSON both ways. Plain node:http: the built-in fetch would cost every process 10 MB. */
+/** One request with JSON both ways. Uses node:http, because the built-in fetch would cost every process 10 MB. */
 export function requestJson(url: URL, options: JsonRequest): Promise<JsonAnswer> {
   const { method, body, token, headers, timeoutMs } = options
   const text = body === undefined ? undefined : JSON.stringify(body)

@@ -4,8 +4,8 @@ import type { AnswerHead } from './upstream/answer-parser.ts'
 import type { Instead } from './upstream/forward-headers.ts'
 
 /**
- * What handlers on the way of an inference request may use of a request: node:http's has it, and so has the one of
- * platform/wire, so that one handler serves both.
+ * The part of a request that inference handlers may use. Both node:http's request and the fast server's (`fast/`)
+ * implement it, so one handler serves both.
  */
 export interface HttpRequest {
   readonly method?: string | undefined
@@ -15,12 +15,12 @@ export interface HttpRequest {
   /** Name, value, name, value …, as they came. */
   readonly rawHeaders: string[]
   readonly socket: Socket
-  /** All of it has come. */
+  /** The whole request has arrived. */
   readonly complete: boolean
   readonly destroyed: boolean
-  /** What has come of the body and was not read. */
+  /** Bytes of the body that have arrived and were not read. */
   readonly readableLength: number
-  /** The body, where it came with the head; then it need not be waited for. */
+  /** The body, when it arrived together with the head, so that there is no need to wait for it. */
   readonly whole?: Buffer | undefined
   on(event: 'data', listener: (piece: Buffer) => void): this
   once(event: 'end' | 'close', listener: () => void): this
@@ -32,7 +32,7 @@ export interface HttpRequest {
   resume(): this
 }
 
-/** The same of a response. */
+/** The part of a response that inference handlers may use. */
 export interface HttpResponse {
   readonly req: HttpRequest
   statusCode: number
@@ -43,22 +43,22 @@ export interface HttpResponse {
   setHeader(name: string, value: string): this
   writeHead(status: number, headers: Record<string, string>): this
   writeHead(status: number, message: string, headers: string[]): this
-  /** The same for a head that was read here and is passed on. Where it is missing, `writeHead` does it. */
+  /** Sends on an upstream's head as it was parsed. Where it is missing, use `writeHead`. */
   writePassedOn?(head: AnswerHead, ours: Instead): this
-  /** False when the client does not keep up: there will be a `drain`. */
+  /** False when the client does not keep up; `drain` follows. */
   write(piece: string | Buffer): boolean
-  /** The same for pieces in the chunks in which they came, each of them whole. Where it is missing, they are unpacked. */
+  /** Sends whole chunks, still with their chunk framing. Where it is missing, the caller unpacks them and uses `write`. */
   writeChunks?(chunks: Buffer): boolean
-  /** The same for the last of them, with the end of the body. */
+  /** The same for the last chunks, which include the end of the body. */
   endChunks?(chunks: Buffer): this
   end(piece?: string | Buffer): this
-  /** Sends the head when it waits for something to be sent with. */
+  /** Sends the head now if it is held back to go out with the first piece. */
   flushHeaders(): void
   writeContinue(): void
-  /** With its connection. */
+  /** Destroys the connection, too. */
   destroy(): this
   once(event: 'close' | 'finish' | 'drain', listener: () => void): this
 }
 
-/** A handler that both kinds can be given to. */
+/** A handler for requests of node:http and of the fast server. */
 export type ExchangeHandler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void

@@ -6,7 +6,7 @@ import { UntrustedError, type Trust } from '../../platform/tls/trust.ts'
 
 const CALL_TIMEOUT_MS = 10_000
 
-/** Whoever is at these URLs is alive and is no frontend. */
+/** The servers at these URLs answer, but none of them is a Flotilla frontend. */
 export class StrangersError extends AppError {
   constructor(message: string) {
     super('unavailable', message)
@@ -14,8 +14,8 @@ export class StrangersError extends AppError {
 }
 
 /**
- * The frontends of a cluster, any of which can answer. Each call goes to the one that answered last, then to the others in
- * turn. Rejects with `unavailable` when none of them answers, or with the code that one of them gave.
+ * The frontends of a cluster, any of which can answer. Each call goes to the frontend that answered last, then to the
+ * others in turn. Rejects with `unavailable` when none of them answers, or with the error code of the one that did.
  */
 export class AnyFrontend {
   readonly #urls: readonly string[]
@@ -24,7 +24,7 @@ export class AnyFrontend {
   readonly #cluster: KeptCluster
   #first = 0
 
-  /** `cluster`: the one that the caller belongs to, which the first answer tells. Answers of any other do not count. */
+  /** `cluster`: the caller's cluster, learnt from the first answer. Answers from other clusters are ignored. */
   constructor(
     urls: readonly string[],
     trust: Trust = {},
@@ -68,11 +68,11 @@ export class AnyFrontend {
         else if (error instanceof AppError && error.code === 'other_cluster') other = error
         else if (isLastWord(error)) throw error
         silences.push(`${url.origin}: ${messageOf(error)}`)
-        // What fails on its side may be a proxy whose frontend is away.
+        // A 5xx may come from a proxy whose frontend is down.
         if (error instanceof StrangeAnswerError && error.status < 500) strangers += 1
       }
     }
-    // The others may be away for a moment; this is for a person to put right.
+    // These need a person, while frontends that are down may come back by themselves.
     if (untrusted) throw untrusted
     if (other) throw other
     const text = `No frontend answers (${silences.join('; ')}).`
@@ -80,7 +80,7 @@ export class AnyFrontend {
   }
 }
 
-/** Whatever another cluster says, be it yes or no, is not for the caller. */
+/** Throws for every answer from another cluster, successes included. */
 function judge({ status, body }: JsonAnswer, cluster: KeptCluster): unknown {
   const said = (body ?? {}) as { error?: ErrorBody; cluster_id?: unknown }
   const from = clusterIn(status === 200 ? said.cluster_id : said.error?.['cluster_id'])
@@ -91,7 +91,7 @@ function judge({ status, body }: JsonAnswer, cluster: KeptCluster): unknown {
   }
   const { code, message, type: _, ...details } = said.error ?? {}
   if (code === undefined || !(code in errorTable)) {
-    // Somebody's proxy, or another program: nothing that speaks for the cluster.
+    // A proxy or another program answered; it does not speak for the cluster.
     throw new StrangeAnswerError(`answered ${status}, but not as a Flotilla frontend does`, status)
   }
   throw new AppError(code as ErrorCode, message ?? `answered ${status}`, { details })
@@ -102,7 +102,7 @@ function clusterIn(id: unknown): string | undefined {
 }
 
 function otherCluster(ours: string, theirs: string): AppError {
-  const text = `The frontend is of another cluster (${theirs}) than this machine (${ours}): nothing that it says is done.`
+  const text = `The frontend belongs to another cluster (${theirs}) than this machine (${ours}); its answers are ignored.`
   const how = `If its store was lost, restore the backup. To move this machine to that cluster, restart it with --new-cluster.`
   return new AppError('other_cluster', `${text} ${how}`)
 }
@@ -112,7 +112,7 @@ interface ErrorBody extends Record<string, unknown> {
   message?: string
 }
 
-/** An answer that the other frontends would give, too; anything else may be better elsewhere, or later. */
+/** True when every frontend would give the same answer. Other errors may not occur at another frontend, or later. */
 export function isLastWord(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500 && error.code !== 'busy' && error.code !== 'timeout'
 }

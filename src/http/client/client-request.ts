@@ -7,12 +7,12 @@ import { contextOf, explainHandshake, pinProblem, type Trust } from '../../platf
 
 export type ClientOptions = Pick<RequestOptions, 'method' | 'headers' | 'signal'>
 
-/** A request on a connection of its own, to http:// or, when whoever is there can be trusted, to https://. */
+/** A request on a connection of its own, to http://, or to https:// when the server's certificate is trusted. */
 export function clientRequest(url: URL, options: ClientOptions, trust: Trust = {}): ClientRequest {
   if (url.protocol !== 'https:') return httpRequest(url, { ...options, agent: false })
   return httpsRequest(url, {
     ...options,
-    // Called back only with one that is trusted: whatever is written before that has not left.
+    // Calls back only with a trusted connection, so nothing is sent before the certificate was checked.
     createConnection(_, onReady) {
       connectTo(url, options.signal, trust, onReady)
       return undefined
@@ -43,5 +43,5 @@ function connectTo(url: URL, signal: AbortSignal | undefined, trust: Trust, onRe
   })
 }
 
-/** Who made it out, to which name and for how long means nothing then: the certificate itself is known. */
+/** A pinned certificate is known itself, so its issuer, name and dates do not matter. */
 const PINNED = { rejectUnauthorized: false } as const

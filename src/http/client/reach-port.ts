@@ -3,7 +3,7 @@ import type { Address } from '../../platform/address.ts'
 
 const WITHIN_MS = 3000
 
-/** Why nobody answers there; undefined when somebody does. */
+/** Why no TCP connection can be made to the address; undefined when one can. */
 export function whyUnreachable({ host, port }: Address): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })
@@ -21,6 +21,6 @@ const WHY: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no machine of that name',
   EAI_AGAIN: 'its name cannot be looked up',
-  EHOSTUNREACH: 'there is no way to that machine',
-  ENETUNREACH: 'there is no way to that network',
+  EHOSTUNREACH: 'there is no route to that machine',
+  ENETUNREACH: 'there is no route to that network',
 }

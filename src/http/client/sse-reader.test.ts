@@ -82,7 +82,7 @@ describe('a stream over HTTP', () => {
       return seen
     }
     expect(await readAll('/cut', 20_000, 'aborted')).toEqual(['a'])
-    expect(await readAll('/quiet', 50, 'no word for 0.05 s')).toEqual(['a'])
+    expect(await readAll('/quiet', 50, 'nothing received for 0.05 s')).toEqual(['a'])
   })
 
   test('it can be ended from here', async () => {

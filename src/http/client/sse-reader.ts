@@ -5,14 +5,14 @@ import type { Trust } from '../../platform/tls/trust.ts'
 export interface EventRequest {
   token: string
   signal: AbortSignal
-  /** Without a word for so long, keep-alives included, the connection is taken for dead. */
+  /** The connection counts as dead when nothing, not even a keep-alive, arrives for this long. */
   quietLimitMs: number
   /** Sent as JSON by POST; without it the request is a GET. */
   body?: unknown
   headers?: Record<string, string>
-  /** What is written between events, which is for nobody but people. */
+  /** Gets the comments between events; they are for people to read. */
   onComment?: (text: string) => void
-  /** Of whoever is at an https address. */
+  /** Which certificates to accept at an https address. */
   trust?: Trust | undefined
 }
 
@@ -22,12 +22,12 @@ export interface SentEvent {
   data: string
 }
 
-/** The events, or what was answered instead of a stream. */
+/** The events, or the answer that came instead of a stream. */
 export type EventAnswer =
   | { events: AsyncIterable<SentEvent>; headers: IncomingHttpHeaders }
   | { events: undefined; status: number; body: unknown }
 
-/** An event is collected until it is whole; one that is longer than this ends the stream. */
+/** An event longer than this ends the stream. */
 const MOST_EVENT_CHARACTERS = 16 * 1024 * 1024
 
 /** One request for a stream of server-sent events. Resolves when it has begun. */
@@ -57,17 +57,17 @@ function begin(url: URL, { token, signal, quietLimitMs, ...asked }: EventRequest
       outgoing.once('timeout', () => answer.destroy(quiet))
       resolve(answer)
     })
-    const quiet = new Error(`no word for ${quietLimitMs / 1000} s`)
+    const quiet = new Error(`nothing received for ${quietLimitMs / 1000} s`)
     const giveUp = (): void => void outgoing.destroy(quiet)
     outgoing.once('timeout', giveUp)
-    // Once the answer has begun its own error tells the same.
+    // Once the answer has begun, its own error reports the same failure.
     outgoing.on('error', reject)
     outgoing.setTimeout(quietLimitMs)
     outgoing.end(body)
   })
 }
 
-/** The words of a refusal; whatever else it is has none. */
+/** The JSON body of a refusal; null when the body is not JSON. */
 async function readRefusal(answer: IncomingMessage): Promise<unknown> {
   let text = ''
   answer.setEncoding('utf8')
@@ -82,7 +82,7 @@ async function readRefusal(answer: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** Events as they become whole. What is cut off in the middle was never one. */
+/** Yields each event once it is complete. An event cut off in the middle is dropped. */
 export async function* readEvents(
   chunks: AsyncIterable<Uint8Array>,
   onComment: (text: string) => void = () => {},
@@ -114,7 +114,7 @@ export async function* readEvents(
   }
 }
 
-/** What follows the colon, without the one space that may stand before it. */
+/** The text after the colon, without one leading space. */
 function valueOf(line: string): string {
   return line.slice(line.indexOf(':') + 1).replace(/^ /, '')
 }

@@ -1,4 +1,4 @@
-/** Of the names of headers, of their values, and of paths. What is in none of them ends each of them. */
+/** Characters of header names, of header values, and of paths. A character outside its class ends the token. */
 export const TOKEN_CHARACTER = 1
 export const VALUE_CHARACTER = 2
 export const URL_CHARACTER = 4

@@ -1,9 +1,9 @@
-/** What becomes of a body in chunks. Pieces are parts of what was pushed, and are not copied. */
+/** Receives a chunked body. Pieces are views into the pushed bytes, not copies. */
 export interface ChunkEvents {
   onBody(piece: Buffer): void
   /**
-   * Several whole chunks as they came, each with its size and its end; `isEnd`: and the end of the body after them. Where it
-   * is missing, they are unpacked.
+   * Several whole chunks with their framing; `isEnd`: they include the end of the body. Where this is missing, the chunks
+   * are unpacked and go to `onBody`.
    */
   onChunks?: ((chunks: Buffer, isEnd: boolean) => void) | undefined
 }
@@ -17,8 +17,8 @@ const PLAIN_END = Buffer.from('0\r\n\r\n')
 const [CR, LF] = [0x0d, 0x0a]
 
 /**
- * Reads a body in chunks as strictly as it was meant: a size in hexadecimal, extensions of plain words, CR LF and nothing
- * else; fields after the last chunk are checked and left out. Throws on anything else.
+ * Reads a chunked body strictly: a hexadecimal size, extensions of plain words, and CR LF. It checks trailer fields and
+ * drops them. Throws on anything else.
  */
 export class ChunkReader {
   #state: State = 'size'
@@ -30,7 +30,7 @@ export class ChunkReader {
     return this.#state === 'ended'
   }
 
-  /** Returns what comes after the body; undefined while that goes on. */
+  /** Returns the bytes after the body; undefined while the body goes on. */
   push(bytes: Buffer, events: ChunkEvents): Buffer | undefined {
     let input = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     this.#held = undefined
@@ -38,7 +38,7 @@ export class ChunkReader {
       if (input.length === 0) return undefined
       const used = this.#take(input, events)
       if (used === 0) {
-        // A copy: what it is part of may be long.
+        // A copy, because a view would keep the whole read in memory.
         this.#held = Buffer.from(input)
         return undefined
       }
@@ -62,7 +62,7 @@ export class ChunkReader {
     }
   }
 
-  /** As many whole chunks as there are, without looking at what is in them. */
+  /** Takes as many whole chunks as have arrived, without looking at their data. */
   #takeWhole(input: Buffer, events: ChunkEvents): number {
     if (!events.onChunks) return 0
     let end = 0
@@ -108,9 +108,9 @@ export class ChunkReader {
   }
 }
 
-/** Few digits, so that no two readers can count differently. */
+/** At most 12 digits, so that no two parsers can read different sizes. */
 const SIZE_LINE = /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?)*$/
-/** Nothing here may say how long anything is. */
+/** Trailer fields must not give a length. */
 const TRAILER_LINE = /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/i
 
 function lineEnd(input: Buffer, mostBytes: number): number {
@@ -119,7 +119,7 @@ function lineEnd(input: Buffer, mostBytes: number): number {
   return at
 }
 
-/** Where the chunk that begins at `start` has ended, if it is a plain one with something in it and all there; else 0. */
+/** The end of the chunk at `start`, if it is complete, not empty and without extensions; else 0. */
 function endOfChunk(input: Buffer, start: number): number {
   let size = 0
   let at = start
@@ -133,14 +133,14 @@ function endOfChunk(input: Buffer, start: number): number {
   return isWhole ? end : 0
 }
 
-/** Whether there are whole chunks from `start` on, or nothing at all, and not the last one. */
+/** Whether the bytes from `start` on are whole chunks or nothing, without the last chunk. */
 export function areWholeChunks(input: Buffer, start: number): boolean {
   let end = start
   for (let next = endOfChunk(input, end); next !== 0; next = endOfChunk(input, end)) end = next
   return end === input.length
 }
 
-/** Whether a last chunk without anything is all that is left. */
+/** Whether a plain last chunk is all that is left. */
 function isPlainEnd(input: Buffer, start: number): boolean {
   if (input.length !== start + PLAIN_END.length) return false
   for (let i = 0; i < PLAIN_END.length; i += 1) if (input[start + i] !== PLAIN_END[i]) return false

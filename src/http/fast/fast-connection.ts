@@ -10,63 +10,63 @@ import type { JoinedHead } from './path/head-parts.ts'
 import { writeJoined } from './path/write-message.ts'
 import type { Writer } from './path/write-batch.ts'
 
-/** What a connection needs of its server. */
+/** What a connection needs from its server. */
 export interface WireHost {
   readonly prefix: string
   readonly headerBytes: number
   /** Answers one request. */
   serve(request: WireRequest, response: WireResponse): void
-  /** Takes those that need nothing of all this, if there is such a way. */
+  /** The fast path, if there is one. */
   readonly shortcut: Shortcut | undefined
   readonly familiarHeads: Pick<FamiliarHeads, 'find'>
-  /** Remembers the head of this request, which ends there, unless nobody wants to know it again. */
+  /** Remembers the head of this request, which ends at `end`, if the fast path accepts such requests. */
   learn(request: WireRequest, bytes: Buffer, end: number): Familiar | undefined
-  /** From here on the connection belongs to the parser that knows everything. `bytes` are what it has not yet seen. */
+  /** Gives the connection to node:http for good. `bytes` were read and not used. */
   handOver(connection: WireConnection, bytes: Buffer): void
-  /** What came is no request, or no more of it will come. Whoever still waits for an answer gets it first. */
+  /** The bytes are not a request, or its rest will never come. Answers still under way are sent before the error. */
   refuse(connection: WireConnection, problem: { code?: string; reason?: string }): void
   /** The client has closed its side and still waits for answers. */
   onHalfClosed(connection: WireConnection): void
   onClosed(connection: WireConnection): void
-  /** No more requests are taken than have begun, or are on their way. */
+  /** The server is closing: only requests that have begun, or are on their way, are still served. */
   readonly isClosing: boolean
-  /** Ends a connection that is idle while we close, unless it asks for something within a moment. */
+  /** Ends an idle connection of a closing server, unless a request arrives within the grace time. */
   hearOut(connection: WireConnection): void
   /** How long a connection is kept for the next request. */
   readonly keepAliveS: number
-  /** When connections are next looked at. It stands for the time, which is not asked for with every request. */
+  /** The time of the next sweep over the connections. It serves as the clock, so that requests need not read the time. */
   readonly soonMs: number
 }
 
-/** A client whose heads are never the same is not learnt from any more. */
+/** After so many different heads in a row, the connection's heads are no longer remembered. */
 const MOST_STRANGE = 3
-/** So many requests of one connection are served at once; more wait, unread. Few clients send a second one at all. */
+/** Pipelined requests of one connection served at once; more stay unread. Few clients send even a second one. */
 const MOST_AT_ONCE = 6
 
 /**
- * One client's connection. It reads request after request, gives each to the handler and sends the answers in their
+ * One client's connection. It reads one request after the other, gives each to the handler and sends the answers in
  * order. States: between requests (`isIdle`), in a head (bytes held), in a body (`#reading`), and `#isDone` once it was
- * handed over, refused or closed. A head that is not plain waits until all answers are sent, and is handed over then.
+ * handed over, refused or closed. A head that is not plain waits until all answers are sent, and then goes to node:http.
  */
 export class WireConnection implements Lane, ShortLane, Writer {
   readonly socket: Socket
-  /** Those that the client waits for, in order. */
+  /** Answers that the client waits for, in order. */
   readonly open: WireResponse[] = []
-  /** Since when it waits for a request, or for the rest of a head. */
+  /** When it began to wait for a request, or for the rest of a head. */
   sinceMs: number
-  /** It has had an answer. */
+  /** At least one answer was sent on it. */
   isKept = false
   hasEnded = false
   readonly #host: WireHost
   #reading: WireRequest | undefined
-  /** A request that took the shortcut and has no answer yet. There is no other beside it. */
+  /** A request on the fast path without an answer yet. Then no other request is open. */
   #short: ShortExchange | undefined
-  /** No request follows it. */
+  /** The connection ends after the answer to `#short`. */
   #isLastShort = false
-  /** The head that came last. */
+  /** The last head that was remembered or recognized. */
   #familiar: Familiar | undefined
   #isLocal: boolean | undefined
-  /** How often in a row a head was another than the one before. */
+  /** How many heads in a row differed from the one before. */
   #strangeHeads = 0
   #held: Buffer | undefined
   #isAdvancing = false
@@ -82,12 +82,12 @@ export class WireConnection implements Lane, ShortLane, Writer {
     socket.on('close', this.#onClose).on('error', ignore)
   }
 
-  /** Nothing is asked, in whole or in part. */
+  /** No request has begun to arrive, and none is being answered. */
   get isIdle(): boolean {
     return this.isWaiting && this.#held === undefined
   }
 
-  /** Waits for a request or the rest of a head, and for nothing else. */
+  /** Waits only for a request, or for the rest of a head. */
   get isWaiting(): boolean {
     return this.open.length === 0 && !this.#short && this.#reading === undefined && !this.#isDone
   }
@@ -102,10 +102,10 @@ export class WireConnection implements Lane, ShortLane, Writer {
   }
 
   onFinished(response: WireResponse): void {
-    // Mostly it is the only one, and to take the last of a list costs a tenth of what it costs to take the first.
+    // There is usually just one, and `pop` costs a tenth of `shift`.
     if (this.open.length === 1) this.open.pop()
     else this.open.shift()
-    // What is left of a body that nobody wanted is thrown away, or it would be taken for the next request.
+    // Discard the rest of an unread body, or it would be parsed as the next request.
     if (!response.req.complete) response.req.resume()
     if (response.isLast) return this.#leave()
     this.#goOn()
@@ -117,11 +117,11 @@ export class WireConnection implements Lane, ShortLane, Writer {
     this.sinceMs = this.#host.soonMs
     this.open[0]?.onTurn()
     this.#advance()
-    // It may be another's by now.
+    // `#advance` may have handed the connection to node:http.
     if (this.#isDone) return
     if (this.hasEnded) this.#onNoMore()
     else {
-      // The answer had begun before and has promised that the connection is kept: the next request may be on its way.
+      // The answer's head promised keep-alive before the server began to close: the next request may be on its way.
       if (this.isIdle && this.#host.isClosing) this.#host.hearOut(this)
       this.#onRoom()
     }
@@ -140,7 +140,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     writeJoined(this.socket, head, bytes, bodyAt, this)
   }
 
-  /** The answer to a request on the shortcut. */
+  /** The answer to a request on the fast path was written. */
   onWritten(isTaken: boolean): void {
     if (isTaken) this.#endShort(false)
     else this.socket.write('', () => this.#endShort(true))
@@ -160,7 +160,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     return response
   }
 
-  /** Lets go of the connection, and returns what it has read and not used. */
+  /** Gives up the socket and returns the bytes that were read and not used. */
   release(): Buffer {
     const held = this.#held ?? NOTHING
     this.stop()
@@ -171,27 +171,27 @@ export class WireConnection implements Lane, ShortLane, Writer {
     return held
   }
 
-  /** Nothing more is read as a request. */
+  /** Parses no more requests. */
   stop(): void {
     this.#isDone = true
     this.#held = undefined
   }
 
-  /** What it is given is another's by the time this returns. */
+  /** `bytes` are valid only until this returns. */
   readonly #onBytes = (bytes: Buffer): void => {
-    // Most take the shortcut, which needs no copy.
+    // Most requests take the fast path, which needs no copy.
     if (!this.isIdle || !this.#takeShort(bytes)) this.#onData(Buffer.from(bytes))
   }
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#isDone) return
-    // The time of a head begins with its first byte; that of the first one with the connection.
+    // The time limit of a head runs from its first byte; for the first head, from the connection's start.
     if (!this.#held && !this.#reading && this.isKept) this.sinceMs = this.#host.soonMs
     this.#held = this.#held ? Buffer.concat([this.#held, bytes]) : bytes
     this.#advance()
   }
 
-  /** Reads what is there. A handler that answers at once comes back here: the loop goes on, instead of one in the other. */
+  /** Reads what has arrived. A handler that answers at once calls this again: the outer loop continues, without recursion. */
   #advance(): void {
     if (this.#isAdvancing) return
     this.#isAdvancing = true
@@ -199,7 +199,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     this.#isAdvancing = false
   }
 
-  /** False when there is nothing to do until more has come or an answer has ended. */
+  /** False when there is nothing to do until more bytes arrive or an answer ends. */
   #step(bytes: Buffer): boolean {
     if (this.#reading) {
       this.#held = undefined
@@ -229,7 +229,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     return true
   }
 
-  /** False, and nothing is done, when it has to go the long way. */
+  /** False, and nothing is done, when the request must take the full path. */
   #takeShort(bytes: Buffer): boolean {
     const { shortcut, familiarHeads, headerBytes } = this.#host
     if (!shortcut || this.hasEnded || this.#strangeHeads > MOST_STRANGE) return false
@@ -247,7 +247,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     return true
   }
 
-  /** Whatever is thrown is told by the long way, which asks the same. */
+  /** Errors are dropped: the full path makes the same checks and answers with the error. */
   #tryShort(shortcut: Shortcut, { known, head }: Familiar, bytes: Buffer): ShortExchange | undefined {
     try {
       return shortcut.take(known, bytes, head, this)
@@ -256,7 +256,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     }
   }
 
-  /** What a client has said once it will mostly say again. */
+  /** Remembers the head, because clients mostly repeat it. */
   #learn(request: WireRequest, bytes: Buffer, end: number): void {
     if (this.#strangeHeads > MOST_STRANGE || this.#familiar?.head.matches(bytes)) return
     this.#strangeHeads += 1
@@ -289,7 +289,7 @@ export class WireConnection implements Lane, ShortLane, Writer {
     this.#host.serve(request, response)
   }
 
-  /** False when the rest is still to come. */
+  /** False when the body is not complete yet. */
   #readBody(request: WireRequest, bytes: Buffer): boolean {
     let rest: Buffer
     try {
@@ -326,9 +326,9 @@ export class WireConnection implements Lane, ShortLane, Writer {
     this.#onNoMore()
   }
 
-  /** The client has closed its side. What it has begun to say will never be whole. */
+  /** The client has closed its side, so a request that has begun will never be complete. */
   #onNoMore(): void {
-    // What has its answer but for the last bytes comes back here.
+    // A fast-path request calls this again once its answer is written.
     if (this.#isDone || this.#short) return
     const isCut = this.#reading !== undefined || (this.open.length === 0 && this.#held !== undefined)
     if (isCut) {

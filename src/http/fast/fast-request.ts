@@ -12,10 +12,10 @@ interface RequestEvents {
   error: [Error]
 }
 
-/** Where the connection reads no more of a body than this for somebody who does not take it. */
+/** The connection stops reading when so many bytes wait for the handler. */
 export const MOST_UNREAD_BYTES = 64 * 1024
 
-/** A request that is read from a connection of the wire; as much of node:http's as handlers need. */
+/** A request of the fast server: the part of node:http's request that handlers need. */
 export class WireRequest extends Listeners<RequestEvents> implements HttpRequest {
   readonly method: string
   readonly url: string
@@ -34,7 +34,7 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
   #isFlowing: boolean | undefined
   #isEndTold = false
 
-  /** `onRoom` is called when what had come was taken, so that more may be read. */
+  /** `onRoom` is called when the handler has taken all that had arrived, so that more may be read. */
   constructor(head: WireHead, socket: Socket, onRoom: () => void) {
     super()
     this.method = head.method
@@ -47,17 +47,17 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
     if (head.length === undefined) this.#chunks = new ChunkReader()
   }
 
-  /** Takes what has come together with the head, which ends at `start`; returns what is not part of this request. */
+  /** Takes the bytes that came with the head, which ends at `start`; returns those after this request. */
   begin(bytes: Buffer, start = 0): Buffer {
     const end = start + this.#left
     if (this.#chunks || bytes.length < end) return this.push(bytes.subarray(start))
-    // No more parts of buffers than are needed: each is an object that costs as much as ten others.
+    // As few subarrays as possible: each costs as much as ten other objects.
     this.whole = end === start ? NOTHING : bytes.subarray(start, end)
     this.complete = true
     return end === bytes.length ? NOTHING : bytes.subarray(end)
   }
 
-  /** Returns what is not part of this request. Throws when it is no body. */
+  /** Returns the bytes after this request. Throws when the body is malformed. */
   push(bytes: Buffer): Buffer {
     if (this.#chunks) {
       const rest = this.#chunks.push(bytes, { onBody: (piece) => this.#give(piece) })
@@ -72,7 +72,7 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
     return bytes.subarray(piece.length)
   }
 
-  /** Who listens wants to hear, unless it has said otherwise. */
+  /** A `data` listener starts the flow, unless the request was paused before. */
   override on<K extends keyof RequestEvents>(event: K, listener: (...args: RequestEvents[K]) => void): this {
     super.on(event, listener)
     if (event === 'data' && this.#isFlowing === undefined) this.resume()
@@ -87,12 +87,12 @@ export class WireRequest extends Listeners<RequestEvents> implements HttpRequest
   resume(): this {
     if (this.#isFlowing) return this
     this.#isFlowing = true
-    // Not at once: whoever resumes may have more to say first.
+    // Not at once: the caller may still add listeners.
     queueMicrotask(() => this.#flow())
     return this
   }
 
-  /** The connection is no more. */
+  /** The connection has closed. */
   cut(): void {
     this.destroyed = true
     this.emit('close')

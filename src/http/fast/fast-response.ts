@@ -12,23 +12,23 @@ interface ResponseEvents {
   drain: []
 }
 
-/** What the connection does for its answers. */
+/** What a connection does for its answers. */
 export interface Lane {
   readonly socket: Socket
-  /** Whether this answer is the first of those that are awaited: only that one may speak. */
+  /** Whether this answer is the first one outstanding: only that one may write. */
   isTurnOf(response: WireResponse): boolean
-  /** It has said all. */
+  /** The answer has been written completely. */
   onFinished(response: WireResponse): void
-  /** For how long the connection is kept after this answer; 0 when it is not. */
+  /** How long the connection is kept after this answer; 0 when it is closed. */
   keepAliveS(response: WireResponse): number
 }
 
-/** Up to this length what is sent is copied into one text, because a write of several pieces costs more than that. */
+/** Pieces up to this length are copied into one string, because a write of several pieces costs more than the copy. */
 const MOST_JOINED_BYTES = 16 * 1024
-/** As much an answer may say before its turn; then it is told to wait. */
+/** An answer may write this much before its turn; then `write` returns false. */
 const MOST_HELD_BYTES = 16 * 1024
 
-/** An answer on a connection of the wire; as much of node:http's as handlers need. */
+/** An answer of the fast server: the part of node:http's response that handlers need. */
 export class WireResponse extends Listeners<ResponseEvents> implements HttpResponse {
   readonly req: WireRequest
   statusCode = 200
@@ -36,18 +36,18 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
   headersSent = false
   writableEnded = false
   chunkedEncoding = false
-  /** Its head is on the connection, not only decided; by the name that it has in node:http. */
+  /** The head has been written, not only decided. Named as in node:http. */
   _headerSent = false
-  /** Nothing may follow it on the connection. */
+  /** The connection closes after it. */
   isLast: boolean
   readonly #lane: Lane
-  /** Decided and not yet sent: it goes with the first piece. */
+  /** Decided and not yet written: it goes out with the first piece. */
   #head = ''
   /** By lower-case name. */
   #fields: Map<string, string> | undefined
   #hasBody = true
   #hasDate = false
-  /** Of the length that was told. */
+  /** Bytes still to come of the announced Content-Length. */
   #left: number | undefined
   #held: (string | Buffer)[] | undefined
   #heldBytes = 0
@@ -85,7 +85,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return this.#begin(statusCode, statusMessage, start)
   }
 
-  /** The client has its head already, and so much of the chunks that come first. Nothing of that is sent again. */
+  /** The client already has the head and the first `aheadBytes` of chunks; neither is sent again. */
   goOnAfter({ statusCode, statusMessage }: AnswerHead, isLast: boolean, aheadBytes: number): void {
     this.statusCode = statusCode
     this.statusMessage = statusMessage
@@ -130,7 +130,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     this.writableEnded = true
     if (this.chunkedEncoding) this.#send('0\r\n\r\n', undefined, '')
     else this.flushHeaders()
-    // Who told a length and did not keep to it has lost the connection's thread.
+    // The body does not match the announced length, so the connection cannot be used any more.
     if (this.#hasBody && this.#left !== undefined && this.#left !== 0) return this.destroy()
     if (!this.#held) this.#finish()
     return this
@@ -151,7 +151,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return this
   }
 
-  /** The answers before it have ended: what it has said meanwhile can be sent. */
+  /** The answers before this one have ended: writes what was held until now. */
   onTurn(): void {
     const held = this.#held
     this.#held = undefined
@@ -161,7 +161,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     else if (held) this.emit('drain')
   }
 
-  /** `start` are the lines that are there already. What is still missing is said after them. */
+  /** `start` are the lines so far; date, framing and connection lines are added. */
   #begin(status: number, reason: string, start: string): this {
     this.statusCode = status
     this.statusMessage = reason
@@ -180,7 +180,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return isAhead
   }
 
-  /** Takes note of what they say about the body and the connection. */
+  /** Makes the lines, and notes what the fields say about the body and the connection. */
   #linesOf(fields: readonly string[]): string {
     let lines = ''
     for (let i = 0; i < fields.length; i += 2) {
@@ -198,7 +198,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return lines
   }
 
-  /** Always whole chunks: whoever may have to say something in between can do so at any time. */
+  /** Writes whole chunks only, so that something may be written between chunks at any time. */
   #send(before: string, piece: Buffer | undefined, after: string): boolean {
     const start = this.#head + before
     this.#head = ''
@@ -226,7 +226,7 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
     return typeof piece === 'string' ? socket.write(piece, 'latin1') : socket.write(piece)
   }
 
-  /** When the last byte is the system's to send. */
+  /** Emits `finish` once the operating system has taken the last byte. */
   #finish(): void {
     const { socket } = this.#lane
     const finish = (): void => {
@@ -242,12 +242,12 @@ export class WireResponse extends Listeners<ResponseEvents> implements HttpRespo
 
 const LENGTH = 'content-length'
 
-/** What is said with the head is stronger than what was set before. */
+/** Fields given with the head override those set before. */
 function withDefaults(given: readonly string[], defaults: ReadonlyMap<string, string>): string[] {
   const names = new Set(given.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()))
   return [...given, ...[...defaults].filter(([name]) => !names.has(name)).flat()]
 }
 
-/** Whatever followed it would be taken for another header, or for a body. */
+/** Text after a line break would be read as another header, or as a body. */
 const LINE_BREAK = /[\r\n\0]/
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'

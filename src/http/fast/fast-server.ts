@@ -10,28 +10,28 @@ import type { Shortcut } from './path/fast-path.ts'
 import { WireConnection, type WireHost } from './fast-connection.ts'
 
 export interface WireOptions {
-  /** Requests under this path are served here, when they are plain. */
+  /** Plain requests under this path are served here. */
   prefix: string
   limits: HttpLimits
   keepAliveMs: number
   serve: (request: HttpRequest, response: HttpResponse) => void
-  /** Asked for with every request: it may come later, and go. */
+  /** Called for every request, because the fast path may become available later, and go away. */
   shortcut?: (() => Shortcut | undefined) | undefined
 }
 
 export interface Wire {
-  /** Reads requests from a connection; `accept` gives it to node:http, which is to read it from its first byte. */
+  /** Reads requests from a connection. `accept` gives the connection to node:http. */
   take(socket: Socket, accept: () => void): void
-  /** From now on connections end with their answers, or when they were idle for a moment. */
+  /** From now on connections end with their answers, or after a moment of being idle. */
   close(): void
-  /** Ends all. */
+  /** Ends all connections. */
   destroy(): void
 }
 
 /**
- * Serves requests from bare sockets: what node:http does for a request takes several times as long as what a gateway
- * does. Only what is plain is read here. The rest (upgrades, expectations, other methods, paths and versions, and whatever
- * is no HTTP) goes to node:http with its connection, so all that can be said about it is said in one place.
+ * Serves requests from bare sockets, because node:http takes several times as long for a request as the gateway's own
+ * work. It reads only plain requests. All else (upgrades, expectations, other methods, paths and versions, and bytes that
+ * are not HTTP) goes to node:http with its connection, so that the errors for it are made in one place.
  */
 export function openWire({ prefix, limits, keepAliveMs, serve, shortcut }: WireOptions): Wire {
   const connections = new Map<WireConnection, () => void>()
@@ -78,7 +78,7 @@ export function openWire({ prefix, limits, keepAliveMs, serve, shortcut }: WireO
   }, lookEveryMs)
   look.unref()
 
-  /** One that was served before may be silent for longer than one from which nothing has ever come. */
+  /** A connection that was served before may be silent for longer than one that has never sent a request. */
   function endLate(connection: WireConnection, nowMs: number): void {
     const waitedMs = nowMs - connection.sinceMs
     if (connection.isKept && connection.isIdle) {

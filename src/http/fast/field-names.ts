@@ -1,12 +1,12 @@
-/** A name of a header as it was sent, and in lower case. */
+/** A header's name as it was sent, and in lower case. */
 export interface FieldName {
   readonly raw: string
   readonly lower: string
 }
 
 /**
- * The name in `bytes` from `start` to `end`, whose bytes have this `hash`. For those that nearly all requests and answers
- * have, no text is made: they are compared with what is known.
+ * The name in `bytes` from `start` to `end`, whose bytes have this `hash`. Common names make no new string: their bytes are
+ * compared with a table.
  */
 export function fieldName(bytes: Uint8Array, start: number, end: number, hash: number): FieldName {
   const known = TABLE[hash & (SLOTS - 1)]
@@ -16,12 +16,12 @@ export function fieldName(bytes: Uint8Array, start: number, end: number, hash: n
   return { raw, lower: raw.toLowerCase() }
 }
 
-/** The name in lower case, without making a text where it is known. */
+/** The name in lower case; makes no new string for a common name. */
 export function lowerCase(name: string): string {
   return LOWER.get(name) ?? name.toLowerCase()
 }
 
-/** The hash of a name, byte by byte, beginning with 0. */
+/** Adds one byte to the hash of a name, which begins with 0. */
 export function hashByte(hash: number, byte: number): number {
   return (Math.imul(hash, 31) + byte) | 0
 }
@@ -30,7 +30,7 @@ interface KnownName extends FieldName {
   readonly bytes: Uint8Array
 }
 
-/** As clients, engines and workers send them; each is known in lower case and With-Capitals. */
+/** Names that clients, engines and workers send; each is known in lower case and With-Capitals. */
 const NAMES = [
   'accept',
   'accept-encoding',
@@ -70,7 +70,7 @@ const NAMES = [
   'x-stainless-timeout',
 ]
 
-/** Many more than names, so that few share a slot; one that finds its slot taken is not known, which only takes longer. */
+/** Many more slots than names, so that few names collide. A name whose slot is taken is merely slower to read. */
 const SLOTS = 1024
 const TABLE: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => undefined)
 const LOWER = new Map<string, string>()

@@ -1,7 +1,7 @@
 let text = ''
 let second = 0
 
-/** The time as the header Date has it. Made once a second, as it takes longer than the rest of a head. */
+/** The time in the format of the Date header. Made once a second, because it takes longer than the rest of a head. */
 export function httpDate(nowMs = Date.now()): string {
   const now = Math.floor(nowMs / 1000)
   if (now === second) return text

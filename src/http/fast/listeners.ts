@@ -5,11 +5,11 @@ interface Listener {
 }
 
 /**
- * As much of an EventEmitter as requests and responses need. Most of them have no listener at all, and then nothing is made:
- * what Node's own makes for each would be a tenth of all that a short request makes.
+ * The part of an EventEmitter that requests and responses need. Most have no listener, and then it allocates nothing: the
+ * allocations of Node's own emitter would be a tenth of all those of a short request.
  */
 export class Listeners<Events extends Record<keyof Events, unknown[]>> {
-  /** Never changed, only replaced: whoever is just being told goes on with those that there were. */
+  /** Replaced, never changed: an `emit` under way continues with the listeners it began with. */
   #all: readonly Listener[] = NONE
 
   on<K extends keyof Events & string>(event: K, call: (...args: Events[K]) => void): this {

@@ -2,17 +2,17 @@ import { isIn, isSpace, TOKEN_CHARACTER, VALUE_CHARACTER } from './characters.ts
 import { fieldName, hashByte } from './field-names.ts'
 
 export interface Fields {
-  /** By lower-case name; of several the last. */
+  /** By lower-case name; the last value of several. */
   headers: Record<string, string | undefined>
   /** Name, value, name, value …, as they came. */
   rawHeaders: string[]
-  /** Some name came twice. */
+  /** A name occurs more than once. */
   hasTwice: boolean
 }
 
 /**
- * Reads the lines of a head from `start` to `end`, each with its end; `text` is the same as `bytes`. Undefined when one of them is not what a
- * header must be: a name of plain characters, a colon, a value of visible ones, CR and LF.
+ * Reads the header lines from `start` to `end`; `text` holds the same as `bytes`. Undefined when a line is not a name of
+ * token characters, a colon, a value of visible characters, CR and LF.
  */
 export function readFields(bytes: Uint8Array, text: string, start: number, end: number): Fields | undefined {
   const headers = new KnownHeaders() as unknown as Fields['headers']
@@ -47,9 +47,8 @@ export function readFields(bytes: Uint8Array, text: string, start: number, end: 
 const [CR, LF, COLON] = [0x0d, 0x0a, 0x3a]
 
 /**
- * What handlers ask for has its place from the beginning, whether it came or not, so that all heads have one shape: a
- * dictionary for each takes longer to fill and to look into than the head to read. It inherits nothing, since names come
- * from anywhere.
+ * The headers that handlers use exist from the start, so that all heads have one hidden class: filling and reading a
+ * dictionary takes longer than parsing the head. It inherits nothing, because clients choose the names.
  */
 class KnownHeaders {
   host = undefined

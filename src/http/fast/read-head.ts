@@ -8,22 +8,22 @@ export interface WireHead {
   url: string
   headers: IncomingHttpHeaders
   rawHeaders: string[]
-  /** Of the body; undefined when it comes in chunks. */
+  /** The body's; undefined when it comes in chunks. */
   length: number | undefined
-  /** The client wants no other answer on this connection. */
+  /** The client asked to close the connection after the answer. */
   isLast: boolean
   /** Where the head has ended. */
   end: number
 }
 
-/** `more`: it has not come whole. `unsure`: it is for a parser that knows everything, and refuses what is none. */
+/** `more`: the head is incomplete. `unsure`: it is for node:http, which also refuses malformed heads. */
 export type HeadRead = WireHead | 'more' | 'unsure'
 
 /**
- * Reads the head of a request from the beginning of `bytes`, if it is a plain one under `prefix`. What is taken here must
- * mean the same to everybody who has ever read HTTP/1.1, so it is a small part of the grammar: GET and POST with a path,
- * names and values of visible characters, lines that end with CR LF, no name twice, one length or chunks. Whatever
- * switches, expects or could be read in two ways is left to others.
+ * Reads the head of a request from the beginning of `bytes`, if it is a plain one under `prefix`. It accepts only what
+ * every HTTP/1.1 parser reads in the same way: GET and POST with a path, names and values of visible characters, lines
+ * that end with CR LF, no name twice, one length or chunks. Upgrades, expectations and ambiguous heads are left to
+ * node:http.
  */
 export function readHead(bytes: Buffer, prefix: string, mostBytes: number): HeadRead {
   const method = methodOf(bytes, prefix)
@@ -47,8 +47,8 @@ export function readHead(bytes: Buffer, prefix: string, mostBytes: number): Head
 }
 
 /**
- * Who ends lines so may never end the head as we wait for it, and is told at once. The first and the last line tell: to look at
- * all of them again with each drop of a head would let a client who sends drops take a thousand times his share.
+ * A head with bare LFs may never contain the end that we wait for, so it is refused at once. Only the first and the last LF
+ * are checked: checking all of them at each read would let a client that sends byte by byte use a thousand times its share.
  */
 function hasBareLf(bytes: Buffer): boolean {
   return isBareLf(bytes, bytes.indexOf(LF)) || isBareLf(bytes, bytes.lastIndexOf(LF))
@@ -62,11 +62,11 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const [CR, LF] = [0x0d, 0x0a]
 const VERSION = ' HTTP/1.1\r\n'
 
-/** Clients ask for the same again and again. */
+/** Clients use the same URL again and again. */
 let lastUrl = Buffer.alloc(0)
 let lastUrlText = ''
 
-/** A string of its own: a part of the head's would hold on to the whole. */
+/** A string of its own, because a slice would keep the whole head in memory. */
 function urlAt(bytes: Buffer, start: number, end: number): string {
   if (isSame(bytes, start, end, lastUrl)) return lastUrlText
   lastUrl = Buffer.from(bytes.subarray(start, end))
@@ -80,7 +80,7 @@ function isSame(bytes: Uint8Array, start: number, end: number, other: Uint8Array
   return true
 }
 
-/** As far as the bytes go, they must begin like this; whatever else is somebody else's, from its first byte on. */
+/** The method, if the bytes so far match it and the prefix; undefined as soon as one byte differs. */
 function methodOf(bytes: Buffer, prefix: string): 'GET' | 'POST' | undefined {
   const method = bytes[0] === 0x50 ? 'POST' : 'GET'
   const start = `${method} ${prefix}`
@@ -89,7 +89,7 @@ function methodOf(bytes: Buffer, prefix: string): 'GET' | 'POST' | undefined {
   return method
 }
 
-/** How the body ends and whether the connection goes on; undefined when that is not plain. */
+/** How the body ends and whether the connection is kept; undefined when that is not plain. */
 function framingOf(method: string, headers: IncomingHttpHeaders): Pick<WireHead, 'length' | 'isLast'> | undefined {
   const { connection, upgrade, expect, 'content-length': length, 'transfer-encoding': coding } = headers
   if (upgrade !== undefined || expect !== undefined || headers['proxy-connection'] !== undefined) return undefined

@@ -2,14 +2,14 @@ import { Socket, type SocketConstructorOpts } from 'node:net'
 import { Scratch } from '../upstream/read-buffer.ts'
 
 /**
- * What is read from any client is read into here, and copied by who needs it for longer. Without it Node makes a buffer of
- * this size for every read, shortens it to what came, and has the collector look after it.
+ * All clients' reads go into this buffer; a reader copies what it keeps. Without it, Node would allocate a buffer of this
+ * size for every read and shorten it, which burdens the garbage collector.
  */
 const READ = new Scratch()
 
-/** A client's connection whose bytes are told without being made into a stream's. */
+/** A client's connection that can deliver its bytes without a copy and without the stream machinery. */
 export class SharedReadSocket extends Socket {
-  /** Gets what has come, as long as there is somebody; it is good until this returns. After that it is a stream as any. */
+  /** While set, gets each read, valid only until it returns. While unset, the socket is an ordinary stream. */
   onBytes: ((bytes: Buffer) => void) | undefined
 
   constructor(handle: object, allowHalfOpen: boolean) {
@@ -29,16 +29,16 @@ export function isShared(socket: Socket): socket is SharedReadSocket {
   return 'onBytes' in socket
 }
 
-/** As much of a socket as Node does not document. */
+/** The undocumented part of a socket. */
 interface WithHandle {
   _handle?: { useUserBuffer?: unknown } | null
 }
 
 /**
- * The same connection as a SharedReadSocket. Node documents such reads (`onread`) for sockets that connect, and makes those
- * that a server accepts without asking, so the connection is moved from the one to the other. Whatever is not as it is
- * known to be stays as it is, and is read as a stream: slower, and otherwise the same. For its server the connection has
- * ended with this: who waits for the end of all has to count for himself.
+ * The same connection as a SharedReadSocket. Node offers such reads (`onread`) only for outgoing sockets, so the handle of
+ * an accepted one is moved to a new socket. A socket whose internals differ from those expected stays as it is and is read
+ * as a stream, which is slower and otherwise the same. The server counts the given connection as closed from then on, so
+ * callers that wait for all connections to end must count them themselves.
  */
 export function withSharedReads(given: Socket): Socket {
   const internal = given as unknown as WithHandle

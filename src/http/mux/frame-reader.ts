@@ -2,18 +2,18 @@ import { Scratch } from '../upstream/read-buffer.ts'
 import { amountAt, DATA, FRAME_BYTES, idAt, kindAt, LAST, MOST_DATA_BYTES } from './frames.ts'
 
 export interface FrameEvents {
-  /** `bytes` are all of one frame; they are good until this returns. */
+  /** `bytes` are the whole data of one frame, valid only until this returns. */
   onData(id: number, bytes: Buffer): void
   onFrame(id: number, kind: number, amount: number): void
 }
 
-/** One frame's bytes at a time, at the beginning of memory of their own, as those of a connection would be. */
+/** Holds one frame's data at its beginning, as a socket's read buffer would. */
 const PIECE = new Scratch()
 
-/** Tells frame after frame, each when it is whole, however its bytes come. Throws when something is none. */
+/** Reports each frame once it is complete, however its bytes are split. Throws on a malformed frame. */
 export class FrameReader {
   readonly #events: FrameEvents
-  /** The beginning of one that is still to come. */
+  /** The beginning of an incomplete frame. */
   #held: Buffer | undefined
   #heldBytes = 0
 
@@ -30,7 +30,7 @@ export class FrameReader {
     if (at < bytes.length) this.#hold(bytes, at, bytes.length)
   }
 
-  /** Makes the one that is held whole, if that is possible; returns how much was used for it. */
+  /** Completes the held frame, if `bytes` suffice; returns how many of them it used. */
   #pushHeld(bytes: Buffer): number {
     let at = 0
     if (this.#heldBytes < FRAME_BYTES) at = this.#holdUpTo(FRAME_BYTES, bytes, at)
@@ -65,19 +65,19 @@ export class FrameReader {
   }
 }
 
-/** Where the frame ends that begins here; 0 when not all of it is there. */
+/** Where the frame at `at` ends; 0 when it is incomplete. */
 function endOf(bytes: Buffer, at: number): number {
   if (bytes.length - at < FRAME_BYTES) return 0
   const end = at + FRAME_BYTES + dataBytesAt(bytes, at)
   return end <= bytes.length ? end : 0
 }
 
-/** How many bytes follow the frame that begins here. */
+/** How many data bytes follow the frame header at `at`. */
 function dataBytesAt(bytes: Buffer, at: number): number {
   const kind = kindAt(bytes, at)
-  if (kind > LAST) throw new Error(`there is no frame of the kind ${kind}`)
+  if (kind > LAST) throw new Error(`unknown frame kind ${kind}`)
   if (kind !== DATA) return 0
   const amount = amountAt(bytes, at)
-  if (amount > MOST_DATA_BYTES) throw new Error(`${amount} bytes in one frame are too many`)
+  if (amount > MOST_DATA_BYTES) throw new Error(`a frame of ${amount} bytes is too long`)
   return amount
 }

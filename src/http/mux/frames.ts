@@ -1,28 +1,28 @@
 /**
- * What is said on a cable: frames of eight bytes, of which those of the kind `DATA` are followed by bytes of a strand.
+ * The frames of a mux (`Cable`): eight bytes each. A `DATA` frame is followed by bytes of one stream (`Strand`).
  *
- *   0..3  the strand's number; 0 is the cable itself
+ *   0..3  the stream's number; 0 is the mux itself
  *   4..6  for `DATA` how many bytes follow; for `CREDIT` how many more may be sent
  *   7     the kind
  *
- * All numbers have their lowest byte first.
+ * All numbers are little-endian.
  */
 export const FRAME_BYTES = 8
-/** So many follow at most. What is written in one piece and is no longer than this is told in one piece. */
+/** The most data of one frame. A write that is no longer than this arrives in one piece. */
 export const MOST_DATA_BYTES = 64 * 1024 - FRAME_BYTES
 
-/** Bytes of a strand, which begins with the first of them. */
+/** Bytes of a stream. The first frame opens the stream. */
 export const DATA = 0
-/** No more will be sent on this strand. */
+/** The sender will send no more on this stream. */
 export const END = 1
-/** The strand is no more. */
+/** The stream is closed in both directions. */
 export const RESET = 2
-/** So many bytes were used up: as many more may be sent. */
+/** The receiver has consumed so many bytes: the sender may send as many more. */
 export const CREDIT = 3
-/** Are you there? and: I am. */
+/** Asks the other side for a `PONG`, to see that it still answers. */
 export const PING = 4
 export const PONG = 5
-/** Whoever says this will soon be gone: no strand should be begun any more. */
+/** The sender is closing: the other side should open no more streams. */
 export const LAST = 6
 
 export function writeFrame(to: Buffer, at: number, id: number, kind: number, amount: number): void {

@@ -1,10 +1,10 @@
 import type { HttpRequest } from '../exchange.ts'
 
-/** Where a cable is asked for, and as what. Whoever knows none of it answers with an error, and there is none. */
+/** The path and protocol of the upgrade to a mux. A server that knows neither answers with an error, and no mux is used. */
 const CABLE_PATH = '/cable'
 const PROTOCOL = 'flotilla-cable-1'
 
-/** `lines` say who asks. */
+/** `lines` are header lines that identify the client. */
 export function cableRequest(lines: string): string {
   return `GET ${CABLE_PATH} HTTP/1.1\r\n${lines}connection: Upgrade\r\nupgrade: ${PROTOCOL}\r\n\r\n`
 }

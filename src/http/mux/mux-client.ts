@@ -8,23 +8,23 @@ import { AGREED, cableRequest } from './handshake.ts'
 import type { Strand } from './mux-stream.ts'
 
 const AGREE_WITHIN_MS = 5000
-/** One that could not be had is not asked for again for so long; one that was had and lost, sooner. */
+/** How long to wait before the next try, after a failed upgrade, and after the loss of a mux. */
 const AGAIN_AFTER_MS = 30_000
 const AGAIN_AFTER_LOSS_MS = 1000
 const PROBE_AFTER_MS = 30_000
 
-/** All cables are read into here, one after another. */
+/** The read buffer of all muxes. */
 const READ = new Scratch()
 
 /**
- * The cable to one server, which is laid in the background: until it is there, and when it is lost, in doubt or refused,
- * requests have connections of their own.
+ * The mux (`Cable`) to one server, opened in the background. Requests use connections of their own until it is open, and
+ * while it is lost, in doubt or refused.
  */
 export class CableTo {
   readonly #address: Address
   #cable: Cable | undefined
   #socket: Socket | undefined
-  /** Of the certificate that the server has shown. */
+  /** The fingerprint of the server's certificate. */
   #fingerprint: string | undefined
   #againAtMs = 0
 
@@ -36,12 +36,12 @@ export class CableTo {
     return this.#cable?.isWell === true
   }
 
-  /** A strand of it, if there is one, to whom this is the certificate. */
+  /** A new stream, if there is a mux to the server with this certificate. */
   open(fingerprint: string | undefined): Strand | undefined {
     return this.isWell && this.#fingerprint === fingerprint ? this.#cable!.open() : undefined
   }
 
-  /** Asks for one, unless there is one or was none a moment ago. The server knows us by `lines` of a head. */
+  /** Opens the mux, unless there is one or the last try was a moment ago. The header `lines` identify this client. */
   lay(lines: string, tls: UpstreamTls | undefined): void {
     if (this.#socket && this.#fingerprint !== tls?.fingerprint) this.destroy()
     const nowMs = performance.now()
@@ -76,7 +76,7 @@ export class CableTo {
   }
 
   destroy(): void {
-    // Nothing is written where there is nothing: to all that has read it, it stays what it always was, and compiled so.
+    // Without a socket no field is written, because a write to a never-changed field would discard compiled code.
     if (!this.#socket) return
     this.#socket.destroy()
     this.#socket = undefined

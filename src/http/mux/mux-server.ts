@@ -4,7 +4,7 @@ import { isShared } from '../fast/shared-reads.ts'
 import { Cable } from './mux.ts'
 import { AGREED } from './handshake.ts'
 
-/** The cables of a server, whose strands are its connections as much as any. */
+/** The muxes (`Cable`) of a server. It treats their streams like any other connections. */
 export class TakenCables {
   readonly #onConnection: (socket: Socket) => void
   readonly #cables = new Set<Cable>()
@@ -14,10 +14,10 @@ export class TakenCables {
     this.#onConnection = onConnection
   }
 
-  /** `head` is what has come already. */
+  /** `head` are bytes that have already arrived. */
   take(socket: Socket, head: Buffer): void {
     const cable: Cable = new Cable(socket, {
-      // All that is done with a connection can be done with a strand; what else a socket has nobody uses.
+      // A stream has all of a socket's members that the server uses.
       onStrand: (strand) => this.#onConnection(strand as unknown as Socket),
       onGone: () => this.#cables.delete(cable),
     })
@@ -30,13 +30,13 @@ export class TakenCables {
     if (this.#isClosing) this.#end(cable)
   }
 
-  /** Each ends with the last of its strands. */
+  /** Each mux ends with the last of its streams. */
   close(): void {
     this.#isClosing = true
     for (const cable of this.#cables) this.#end(cable)
   }
 
-  /** A strand may have been begun before this is heard. */
+  /** Waits a moment, because the client may open a stream before it reads the announcement. */
   #end(cable: Cable): void {
     cable.announceEnd()
     afterLastWord(() => cable.endWhenUnused())

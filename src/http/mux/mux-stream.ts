@@ -1,28 +1,28 @@
 import { Duplex } from 'node:stream'
 
-/** So much may be on its way on a strand, or wait to be read, in each direction. */
+/** The most bytes of a stream that may be on their way or unread, in each direction. */
 export const WINDOW_BYTES = 256 * 1024
-/** What was read is told to the other side when it is so much: one frame for many. */
+/** Credit is returned in amounts of at least this, so that one frame serves many reads. */
 const CREDIT_BYTES = WINDOW_BYTES / 4
 
-/** What a strand needs of its cable. */
+/** What a stream needs from its mux. */
 export interface StrandCable {
   readonly remoteAddress: string | undefined
-  /** So much waits for the system to take it that nobody should add to it; `whenRoom` calls back. */
+  /** Too many bytes wait to be sent: streams must hold theirs back until `whenRoom` calls back. */
   readonly isFull: boolean
   whenRoom(then: () => void): void
-  /** Copies it. */
+  /** Copies the chunk. */
   sendData(id: number, chunk: Buffer | string): void
   sendEnd(id: number): void
   sendReset(id: number): void
   sendCredit(id: number, bytes: number): void
-  /** It is no more. */
+  /** The stream has closed. */
   forget(id: number): void
 }
 
 /**
- * A connection that shares a cable with others. To those who use it, it is a socket that was read from into one buffer
- * (`wire/shared-reads.ts`): with `onBytes` it tells what has come, without it is a stream as any.
+ * A connection that shares a mux with others. It behaves like a socket with shared reads (`fast/shared-reads.ts`): with
+ * `onBytes` it delivers bytes without a copy; without, it is an ordinary stream.
  */
 export class Strand extends Duplex {
   readonly id: number
@@ -30,22 +30,22 @@ export class Strand extends Duplex {
   readonly remoteAddress: string | undefined
   bytesRead = 0
   bytesWritten = 0
-  /** Gets what has come, as long as there is somebody; it is good until this returns. */
+  /** While set, gets the bytes that arrive, valid only until it returns. */
   onBytes: ((bytes: Buffer) => void) | undefined
   readonly #cable: StrandCable
   /** How much more may be sent. */
   #credit = WINDOW_BYTES
-  /** What is written and not sent, for want of credit or room, and whom to tell when it is. */
+  /** Written and not sent, for want of credit or room; `done` is called once it is sent. */
   #unsent: { rest: Buffer; done: () => void } | undefined
-  /** What has come and the other side does not know to be used up; and what of that is used up; and is in the stream. */
+  /** Received bytes without returned credit; those of them that were consumed; those still in the readable stream. */
   #inHand = 0
   #owed = 0
   #unread = 0
   #isHeldBack = false
-  /** What came while it was held back. */
+  /** Bytes that arrived while it was paused. */
   #held: Buffer[] = []
   #hasEnded = false
-  /** The other side has said that it is no more. */
+  /** The other side has reset it. */
   #isReset = false
 
   constructor(id: number, cable: StrandCable) {
@@ -53,18 +53,18 @@ export class Strand extends Duplex {
     this.id = id
     this.#cable = cable
     this.remoteAddress = cable.remoteAddress
-    // With the cable all of them end: one that nobody listens to at that moment must not take the process with it.
+    // All streams fail with their mux; a stream without a listener must not crash the process then.
     this.on('error', () => {})
   }
 
-  /** More than the other side may send. */
+  /** Whether so many more bytes exceed the other side's credit. */
   isTooMuch(bytes: number): boolean {
     return this.#inHand + bytes > WINDOW_BYTES
   }
 
-  /** `bytes` are good until this returns. */
+  /** `bytes` are valid only until this returns. */
   takeBytes(bytes: Buffer): void {
-    // Whoever has said that this is all cannot be believed any more.
+    // Data after END breaks the protocol.
     if (this.#hasEnded) return void this.destroy()
     this.bytesRead += bytes.length
     this.#inHand += bytes.length
@@ -99,7 +99,7 @@ export class Strand extends Duplex {
     return super.resume()
   }
 
-  /** As a socket's: closes it when all that was written is sent. */
+  /** Like a socket's: closes the stream once all writes are sent. */
   destroySoon(): void {
     if (this.writable) this.end()
     if (this.writableFinished) this.destroy()

@@ -6,31 +6,31 @@ import { CREDIT, DATA, END, FRAME_BYTES, LAST, MOST_DATA_BYTES, PING, PONG, RESE
 import { Strand, type StrandCable } from './mux-stream.ts'
 
 export interface CableSide {
-  /** The other side has begun one. Missing at the side that begins them. */
+  /** The other side has opened a stream. Missing at the side that opens them. */
   onStrand?: (strand: Strand) => void
   onGone: () => void
 }
 
 const MOST_STRANDS = 20_000
 const MOST_ID = 0xff_ff_ff_ff
-/** When so much waits for the system to take it, strands wait. */
+/** When so many bytes wait to be sent, streams hold theirs back. */
 const FULL_BYTES = 1024 * 1024
-/** After so long without a frame the next one is not made to wait for others. */
+/** After this long without a frame, the next one does not wait for others. */
 const ALONE_MS = 0.1
 /**
- * So much may be said in answer to frames (`PONG`, `RESET`, `CREDIT`) while that waits. Strands wait then, so the other side
- * has sent frames and read nothing of what it was told: what it is told next would only take memory.
+ * The most bytes of replies (`PONG`, `RESET`, `CREDIT`) while the mux is full. Streams hold back then, so the other side
+ * sends frames and reads nothing: more replies would only take memory.
  */
 const MOST_REPLY_BYTES = 1024 * 1024
 const LOOK_EVERY_MS = 1000
-/** Looks in a row that found the other side silent after something was sent; after so many nothing new is begun, or all is given up. */
+/** Checks in a row that found the other side silent after a send: after so many no stream is opened, or the mux is closed. */
 const DOUBTFUL_LOOKS = 2
 const MOST_LOOKS = 30
 
 /**
- * Many connections (strands) between two processes on one. What all of them say within one turn of the event loop is sent
- * in one write, and read in one read, which for short requests is most of what they cost. A strand that nobody reads holds
- * up no other: each has credit of its own.
+ * A mux: many connections (streams) between two processes on one socket. All that they send within one turn of the event
+ * loop goes out in one write and comes in with one read, which are most of the cost of short requests. Each stream has
+ * credit of its own, so one that is not read does not hold up the others.
  */
 export class Cable implements StrandCable, FrameEvents {
   readonly remoteAddress: string | undefined
@@ -39,25 +39,25 @@ export class Cable implements StrandCable, FrameEvents {
   readonly #reader = new FrameReader(this)
   readonly #strands = new Map<number, Strand>()
   #lastId = 0
-  /** What is to be sent with the end of this turn. */
+  /** Bytes to be sent at the end of this turn. */
   #out = new Scratch()
   #outBytes = 0
   #sentAtMs = 0
-  /** What is sent now is alone, and sent at once. */
+  /** The frame being sent is alone, and is sent at once. */
   #isAlone = false
   #waiting: (() => void)[] = []
-  /** Frames that were sent while it was full, since the other side has read all. */
+  /** Bytes of replies sent while full, since the last drain. */
   #replyBytes = 0
   #isGone = false
-  /** The other side will soon be gone; and so shall we, as soon as nobody uses it. */
+  /** The other side is closing; and this side closes with its last stream. */
   #isLast = false
   #endsUnused = false
-  /** Something was sent since the other side was last heard. */
+  /** Something was sent, and nothing received since. */
   #isAwaiting = false
   #silentLooks = 0
   readonly #look: NodeJS.Timeout
 
-  /** Bytes that come on the socket are given to `take` by who made it. */
+  /** The caller must pass the bytes that arrive on the socket to `take`. */
   constructor(socket: Socket, side: CableSide) {
     this.#socket = socket
     this.#side = side
@@ -69,7 +69,7 @@ export class Cable implements StrandCable, FrameEvents {
     socket.on('close', () => this.#leave())
   }
 
-  /** The other side answers, as far as is known, and will go on to. */
+  /** The other side answers, as far as is known, and is not closing. */
   get isWell(): boolean {
     return !this.#isGone && !this.#isLast && this.#silentLooks < DOUBTFUL_LOOKS
   }
@@ -78,13 +78,13 @@ export class Cable implements StrandCable, FrameEvents {
     return this.#socket.writableLength > FULL_BYTES
   }
 
-  /** A new strand; undefined when there can be no more. */
+  /** Opens a stream; undefined when there can be no more. */
   open(): Strand | undefined {
     if (this.#isGone || this.#strands.size >= MOST_STRANDS || this.#lastId === MOST_ID) return undefined
     return this.#add(this.#lastId + 1)
   }
 
-  /** Asks the other side to begin no more. */
+  /** Asks the other side to open no more streams. */
   announceEnd(): void {
     this.#sendFrame(0, LAST, 0)
   }
@@ -131,23 +131,23 @@ export class Cable implements StrandCable, FrameEvents {
     if (this.#endsUnused && this.#strands.size === 0) this.#socket.end()
   }
 
-  /** What has come on the socket; it is good until this returns. */
+  /** Takes bytes that arrived on the socket, valid only until this returns. */
   take(bytes: Buffer): void {
     this.#isAwaiting = false
     this.#silentLooks = 0
     try {
       this.#reader.push(bytes)
     } catch {
-      // What follows cannot be told apart any more.
+      // After a malformed frame the frame boundaries are lost.
       this.destroy()
     }
   }
 
   onData(id: number, bytes: Buffer): void {
     const strand = this.#strands.get(id) ?? this.#begun(id)
-    // Nobody is there to use it up, so its sender would wait for ever.
+    // Without a reader there would be no credit, and the sender would wait for ever.
     if (!strand) return this.sendReset(id)
-    if (strand.isTooMuch(bytes.length)) throw new Error('more was sent than there was credit for')
+    if (strand.isTooMuch(bytes.length)) throw new Error('the other side sent more than its credit')
     strand.takeBytes(bytes)
   }
 
@@ -166,7 +166,7 @@ export class Cable implements StrandCable, FrameEvents {
     }
   }
 
-  /** One that the other side begins with this frame. */
+  /** The stream that the other side opens with this frame, if it may. */
   #begun(id: number): Strand | undefined {
     const { onStrand } = this.#side
     if (!onStrand || id <= this.#lastId || this.#strands.size >= MOST_STRANDS) return undefined
@@ -200,7 +200,7 @@ export class Cable implements StrandCable, FrameEvents {
     this.#outBytes += FRAME_BYTES
   }
 
-  /** Those who say little are sent at once; the others with what else is said in this turn. */
+  /** Sends a frame after a quiet time at once; other frames wait for the end of the turn. */
   #flushSoon(kind: number): void {
     const nowMs = performance.now()
     this.#isAlone = kind === DATA && nowMs - this.#sentAtMs > ALONE_MS
@@ -218,7 +218,7 @@ export class Cable implements StrandCable, FrameEvents {
     const bytes = this.#out.first(length)
     const isTakenLater = (socket as Partial<TLSSocket>).encrypted === true
     socket.write(isTakenLater ? Buffer.from(bytes) : bytes)
-    // What the system has not taken keeps its memory.
+    // Bytes still queued in the socket keep their memory.
     if (!isTakenLater && socket.writableLength > 0) this.#out = new Scratch()
   }
 

@@ -5,32 +5,32 @@ import { httpDate } from '../http-date.ts'
 import type { JoinedHead } from './head-parts.ts'
 
 interface Passed {
-  /** Those that were taken away. */
+  /** Names of the answer's headers that are left out. */
   readonly names: Instead['names']
   readonly start: Buffer
-  /** The same, with the name of the id that follows. */
+  /** The same, followed by `x-request-id: `. */
   readonly named: Buffer
-  /** What was last said between that and the length, for this date and these lines: with an id always, or never. */
+  /** The last bytes made between that and the length, for this date and these lines. An answer has an id always, or never. */
   middle: Buffer
   date: string
   lines: string
 }
 
-/** Heads of answers are the same objects for as long as they say the same. */
+/** The upstream connection reuses one head object for identical heads, so the work is kept per object. */
 const known = new WeakMap<AnswerHead, Passed>()
 
-/** What we say in the head of an answer that is passed on. */
+/** What the server adds to the head of a forwarded answer, and what it leaves out. */
 export interface OurWords {
-  /** Of the answer's own lines those are left out. */
+  /** The answer's own headers with these names are left out. */
   names: Instead['names']
-  /** Of the request, where the client is told. */
+  /** The request's id, if the answer tells it to the client. */
   id: string | undefined
-  /** More lines. */
+  /** More header lines. */
   lines: string
   nowMs?: number
 }
 
-/** The head of an answer that is passed on: its own lines and ours. `length` is that of its body, unless it comes in chunks. */
+/** The head of a forwarded answer: its own lines and `ours`. `length` is the body's, and is ignored for chunks. */
 export function passedHead(head: AnswerHead, ours: OurWords, length: number, keepS: number): JoinedHead {
   const { names, id, lines, nowMs } = ours
   const passed = passedOf(head, names)
@@ -53,7 +53,7 @@ export function passedHead(head: AnswerHead, ours: OurWords, length: number, kee
 const NOTHING = Buffer.alloc(0)
 export const IN_CHUNKS = 'Transfer-Encoding: chunked\r\n'
 
-/** What every head ends with. Of one whose connection is not kept, `keepS` is 0. */
+/** The last lines of every head. `keepS` is 0 when the connection closes after the answer. */
 export function lastLines(hasDate: boolean, framing: string, keepS: number): string {
   return `${dateLine(hasDate ? '' : httpDate())}${framing}${connectionLines(keepS)}`
 }
@@ -69,7 +69,7 @@ function connectionLines(keepS: number): string {
 const endOfWhole = rememberLast((keepS) => `\r\n${connectionLines(keepS)}`)
 const endOfStream = rememberLast(connectionLines)
 
-/** There are two such times at most in a process, and nearly always the same. */
+/** A process uses at most two values of `keepS`, and nearly always the same one. */
 function rememberLast(textOf: (keepS: number) => string): (keepS: number) => Buffer {
   let last = -1
   let bytes = NOTHING
@@ -80,7 +80,7 @@ function rememberLast(textOf: (keepS: number) => string): (keepS: number) => Buf
   }
 }
 
-/** The first lines of an answer that is passed on, without its length and what has one of these names. */
+/** The first lines of a forwarded answer, without its length and the headers with these names. */
 export function startOf(head: AnswerHead, names: Instead['names']): Buffer {
   return passedOf(head, names).start
 }

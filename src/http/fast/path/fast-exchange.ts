@@ -7,16 +7,16 @@ import type { WireResponse } from '../fast-response.ts'
 import type { JoinedHead } from './head-parts.ts'
 
 /**
- * One request on its way by the shortcut: sent in one piece, answered in one piece. Whatever else happens makes an ordinary
- * request of it, which is told of it in the same moment.
+ * One request on the fast path: sent in one piece, answered in one piece. Any other event moves it to the full path, which
+ * then handles that event.
  */
 export abstract class ShortPassage implements ShortExchange, ShortCall {
   readonly #lane: ShortLane
-  /** All that the client has sent, byte for byte: a text is made more quickly than a buffer, and sooner forgotten. */
+  /** The client's bytes as latin1: a string is cheaper to make and to collect than a buffer. */
   #text = ''
-  /** Where in it the body begins. */
+  /** Where the body begins in it. */
   protected readonly bodyAt: number
-  /** Until it is somebody else's: that of the next request, or of an ordinary passage. */
+  /** Undefined once another request or the full path uses it. */
   #connection: UpstreamConnection | undefined
 
   constructor(lane: ShortLane, bodyAt: number, connection: UpstreamConnection) {
@@ -26,23 +26,23 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
   }
 
   abstract onSent(isLater: boolean): void
-  /** What is sent to the upstream before the body, which is so long. */
+  /** The head for the upstream; `length` is the body's. */
   protected abstract question(length: number): JoinedHead
   /**
-   * What is sent to the client before the body, which is in `bytes` from `bodyAt` on; undefined, and nothing done, when this
-   * answer is not one to be passed on.
+   * The head for the client; the body is in `bytes` from `bodyAt` on. Undefined, and nothing is done, when this answer must
+   * not be forwarded.
    */
   protected abstract answer(head: AnswerHead, bytes: Buffer, bodyAt: number, keepS: number): JoinedHead | undefined
-  /** The head of a stream of events for the client, whose own has just come; undefined when it is not one to be passed on. */
+  /** The client's head for an event stream whose `head` has just arrived; undefined when it must not be forwarded. */
   protected abstract streamHead(head: AnswerHead, keepS: number): JoinedHead | undefined
-  /** The client has gone while its answer was on the way to it. */
+  /** The client disconnected while its answer was being written. */
   protected abstract onLost(): void
-  /** It goes on as an ordinary request that was sent on this connection already. `bytes` are all that the client has sent. */
+  /** Continues on the full path; the request was already sent on `connection`. `bytes` are all that the client sent. */
   protected abstract goOn(response: WireResponse, connection: UpstreamConnection, bytes: Buffer): void
 
   start(bytes: Buffer): void {
     this.#connection!.beginShort(this.question(bytes.length - this.bodyAt), bytes, this.bodyAt, this)
-    // The upstream has it by now, and works on it meanwhile.
+    // Only now, while the upstream already works on the request.
     this.#text = bytes.toString('latin1')
   }
 
@@ -64,7 +64,7 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
     else this.onLost()
   }
 
-  /** As if its connection had failed. */
+  /** Ends the request as if its connection had failed. */
   giveUp(why: string): void {
     const connection = this.#connection
     this.lengthen()
@@ -76,8 +76,8 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
   }
 
   /**
-   * A client that waits for a stream has its beginning before anything else is done about it, which takes longer than all
-   * that it has waited for here until now.
+   * Moves the request to the full path. The client of a stream gets the stream's beginning first, because the move takes
+   * longer than everything before it.
    */
   #lengthen(start?: AnswerStart): void {
     const connection = this.#connection
@@ -85,13 +85,13 @@ export abstract class ShortPassage implements ShortExchange, ShortCall {
     this.#connection = undefined
     const { keepS } = this.#lane
     const isBegun = start !== undefined && this.#begin(start, keepS)
-    // Alone in its memory: it may be kept for as long as a stream lasts.
+    // Not from the shared pool: the bytes may be kept for as long as a stream lasts.
     const bytes = Buffer.allocUnsafeSlow(this.#text.length)
     bytes.write(this.#text, 'latin1')
     const response = this.#lane.lengthen(bytes)
     if (isBegun) response.goOnAfter(start.head, keepS === 0, start.bytes.length - start.bodyAt)
     this.goOn(response, connection, bytes)
-    // Nobody has taken it over: the client has gone, or the engine. What comes on it would be another answer to nobody.
+    // The full path did not take the connection over, because the client or the engine has gone: its answer is unwanted.
     if (connection.isShort) connection.destroy()
   }
 

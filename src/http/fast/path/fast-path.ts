@@ -4,41 +4,41 @@ import type { WireResponse } from '../fast-response.ts'
 import type { JoinedHead } from './head-parts.ts'
 
 /**
- * A way for requests of which nearly all is known beforehand: their head has come before, they are here with their whole
- * body, and an answer that is as short is expected. Nothing is made for them that is not needed then. Whatever turns out
- * to be otherwise becomes an ordinary request, at any moment.
+ * The fast path: for requests whose head was seen before, that arrive with their whole body, and that should get a short
+ * answer. It allocates only what such a request needs. A request that turns out to be different moves to the full path at
+ * any moment.
  */
 export interface Shortcut<Known = unknown> {
-  /** What is known of all requests with this head, whoever sends it; undefined when they do not go this way. */
+  /** What holds for all requests with this head; undefined when they must take the full path. */
   know(request: HttpRequest): Known | undefined
   /**
-   * Undefined or thrown, and nothing done, when this one has to go the long way. `head` has just matched what is in `bytes`,
-   * which are good until this returns.
+   * Returns undefined or throws, and does nothing, when this request must take the full path. `head` has just matched
+   * `bytes`, which are valid only until this returns.
    */
   take(known: Known, bytes: Buffer, head: RepeatedHead, lane: ShortLane): ShortExchange | undefined
 }
 
-/** One request on the shortcut. */
+/** One request on the fast path. */
 export interface ShortExchange {
-  /** `bytes` are those that it was taken with, still good until this returns. */
+  /** `bytes` are those given to `take`, valid only until this returns. */
   start(bytes: Buffer): void
-  /** Its answer is the system's to send: at once, or later, when the client was slow. */
+  /** The operating system has taken the whole answer. `isLater`: not at once, because the client was slow. */
   onSent(isLater: boolean): void
   onClientGone(): void
-  /** Makes an ordinary request of it. */
+  /** Moves it to the full path. */
   lengthen(): void
 }
 
-/** What the client's connection does for a request on the shortcut. */
+/** What the client's connection does for a request on the fast path. */
 export interface ShortLane {
-  /** It comes from this machine. */
+  /** The client is on this machine. */
   readonly isLocal: boolean
-  /** For how long the connection is kept after this answer; 0 when it is not. */
+  /** How long the connection is kept after this answer; 0 when it is closed. */
   readonly keepS: number
-  /** Sends the whole answer: `head`, and what is in `bytes` from `bodyAt` on. */
+  /** Sends the whole answer: `head`, then `bytes` from `bodyAt` on. */
   answerShort(head: JoinedHead, bytes: Buffer, bodyAt: number, isLast: boolean): void
-  /** Sends the beginning of an answer in chunks: `head`, and what is in `bytes` from `bodyAt` on. `lengthen` follows. */
+  /** Sends the beginning of an answer in chunks: `head`, then `bytes` from `bodyAt` on. `lengthen` follows. */
   beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number): void
-  /** An ordinary request and its answer in the place of this one, whose bytes these are. */
+  /** Replaces this request, whose bytes these are, with one on the full path; returns its response. */
   lengthen(bytes: Buffer): WireResponse
 }

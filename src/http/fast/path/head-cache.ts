@@ -1,18 +1,18 @@
 import { RepeatedHead } from './head-template.ts'
 
-/** A head that has come before, and what is known of requests that have it. */
+/** A head that was seen before, and what is known of requests with it. */
 export interface Familiar {
   readonly head: RepeatedHead
   readonly known: unknown
 }
 
-/** As many as there are clients with ways of their own to ask, times what they ask for. With longer ones it would be megabytes. */
+/** Enough for the kinds of clients times the paths they use. The limit on the length keeps the cache below 2 MB. */
 const MOST = 500
 const MOST_HEAD_BYTES = 4096
 
 /**
- * The heads that came last, one for each first line: what was learnt on one connection is known on all. Lines are told apart
- * by a number that is made of them: two with the same one take turns.
+ * The latest head for each first line, shared by all connections. The key is a hash of the line; two lines with the same
+ * hash replace each other.
  */
 export class FamiliarHeads {
   readonly #byFirstLine = new Map<number, Familiar>()
@@ -22,7 +22,7 @@ export class FamiliarHeads {
     return found?.head.matches(bytes) ? found : undefined
   }
 
-  /** The head ends at `end`. Undefined when it is none that could be known again. */
+  /** The head ends at `end`. Undefined when it cannot be recognized again: too long, or without a length. */
   add(bytes: Buffer, end: number, known: unknown): Familiar | undefined {
     const head = end <= MOST_HEAD_BYTES ? RepeatedHead.of(bytes.toString('latin1', 0, end)) : undefined
     if (!head) return undefined

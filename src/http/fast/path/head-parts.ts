@@ -1,13 +1,13 @@
 /**
- * The head of a message in parts, in their order. What many messages say with the same words is there as bytes, which are
- * copied in a fraction of the time that it takes to make a text and to write that.
+ * The head of a message in parts, in order. Parts that many messages share are bytes, because copying them takes a fraction
+ * of the time of making and writing a string.
  */
 export interface JoinedHead {
   readonly start: Uint8Array
-  /** Of plain ASCII, and of one piece. */
+  /** Plain ASCII, and not the result of a concatenation. */
   readonly id: string
   readonly middle: Uint8Array
-  /** Said in digits; -1 is not said. */
+  /** Written in digits; -1 is left out. */
   readonly length: number
   readonly end: Uint8Array
 }
@@ -16,11 +16,11 @@ export function bytesOfHead({ start, id, middle, length, end }: JoinedHead): num
   return start.length + id.length + middle.length + digitsOf(length) + end.length
 }
 
-/** Writes it to the beginning of `to`, where there is room for it. */
+/** Writes it to the beginning of `to`, which must be long enough. */
 export function putHead(to: Buffer, { start, id, middle, length, end }: JoinedHead): void {
   to.set(start)
   let at = start.length
-  // Quick for a text of one piece. One that was put together just before would be made into one first.
+  // Fast for a flat string. A string that was just concatenated would be flattened first.
   if (id !== '') to.write(id, at, id.length, 'latin1')
   at += id.length
   to.set(middle, at)

@@ -1,11 +1,11 @@
 import { areBytesAt } from './bytes-at.ts'
 
 /**
- * The head of a message, to know it again: clients, gateways and engines say the same with every message, but how long it
- * is and what it is called. What has the same bytes elsewhere means the same, so that it need not be read another time.
+ * The head of a message, to recognize it again. Clients, gateways and engines repeat their heads except for the length and
+ * the request id; a head whose other bytes are the same means the same, and need not be parsed again.
  */
 export class RepeatedHead {
-  /** Of the last one that matched: where its body begins and how long that is, and from where to where its id is. */
+  /** Of the last match: where the body begins, its length, and where the id begins and ends. */
   bodyAt = 0
   length = 0
   idAt = 0
@@ -13,7 +13,7 @@ export class RepeatedHead {
   readonly #start: Buffer
   readonly #parts: readonly Part[]
 
-  /** `text` is all of a head, with the empty line, that was read and found to be in order. None when it tells no length. */
+  /** `text` is a whole, valid head with its empty line. Undefined when it has no length, or a variable header twice. */
   static of(text: string): RepeatedHead | undefined {
     const found = [...text.matchAll(SPECIAL)].map((match) => ({
       name: match[1]!.toLowerCase() as Part['name'],
@@ -48,7 +48,7 @@ export class RepeatedHead {
     return true
   }
 
-  /** Where the value ends that begins at `from`; -1 when it is none that may stand here. */
+  /** Where the value that begins at `from` ends; -1 when it does not match. */
   #read(bytes: Buffer, from: number, { name, value }: Part): number {
     if (name === 'content-length') return this.#readLength(bytes, from)
     if (name === 'x-request-id') return this.#readId(bytes, from)
@@ -75,26 +75,26 @@ export class RepeatedHead {
   }
 }
 
-/** What the message is called that `head` has just matched, if it says so. */
+/** The request id of the message that `head` has just matched, if it has one. */
 export function idIn(bytes: Buffer, { idAt, idEnd }: RepeatedHead): string | undefined {
   return idEnd === 0 ? undefined : bytes.toString('latin1', idAt, idEnd)
 }
 
-/** A value that is looked at, and the text that follows it. */
+/** A value that is checked by itself, and the bytes that follow it. */
 interface Part {
   name: 'content-length' | 'x-request-id' | 'authorization' | 'x-api-key'
   value: Uint8Array
   after: Buffer
 }
 
-/** What may be another each time, and what is secret. */
+/** The headers whose values may differ each time, and those that are secret. */
 const SPECIAL = /(?<=\r\n)(content-length|x-request-id|authorization|x-api-key):[ \t]*([^\r]*?)(?=[ \t]*\r\n)/gi
 const [ZERO, NINE, SPACE, DELETE] = [0x30, 0x39, 0x20, 0x7f]
 const MOST_DIGITS = 15
-/** As long as an id may be that is taken from a client. */
+/** The longest request id that is taken from a client. */
 const MOST_ID = 128
 
-/** Takes as long whatever differs: how long it took tells nobody how much of a key was right. */
+/** Compares in constant time, so that the time does not reveal how much of a key was right. */
 function isSame(bytes: Uint8Array, from: number, secret: Uint8Array): boolean {
   let difference = 0
   for (let i = 0; i < secret.length; i += 1) difference |= bytes[from + i]! ^ secret[i]!

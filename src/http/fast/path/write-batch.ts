@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import { Strand } from '../../mux/mux-stream.ts'
 import { Scratch } from '../../upstream/read-buffer.ts'
 
-/** Whoever wants to know what became of a write. */
+/** Is told the result of a write. */
 export interface Writer {
-  /** The system has taken all of it, or some of it is still to be sent. */
+  /** `isTaken`: the operating system has taken all of it; otherwise some of it is still queued. */
   onWritten(isTaken: boolean): void
 }
 
-/** One write of those that are done together: the first so many bytes of its memory. */
+/** One write of the batch: the first `length` bytes of its memory. */
 interface Place {
   scratch: Scratch
   length: number
@@ -17,32 +17,32 @@ interface Place {
   isTaken: boolean
 }
 
-/** With so many the first of them has waited for as long as all of them take. */
+/** A limit, because the first write of a batch waits while all of them are prepared. */
 const MOST_TOGETHER = 32
-/** After so long without a write the next one is not made to wait for others. */
+/** After this long without a write, the next one does not wait for others. */
 const ALONE_MS = 0.03
 
 const places: Place[] = []
-/** How many of them wait. */
+/** How many of the places are in use. */
 let waiting = 0
 let isEndAwaited = false
 let isWriting = false
 let lastMs = 0
-/** Of what does not wait. */
+/** For writes that do not wait. */
 let scratch = new Scratch()
 
 /**
- * Where the next write is to be put together, for `writeFrom`. Writes of one turn of the event loop are done one after
- * another at its end: the code by which the system sends does not fit the processor's nearest caches together with ours,
- * and is fetched once for all of them instead of once for each. `writer` is told when it is done; nobody else writes to
- * this socket until then.
+ * The memory in which to prepare the next write, for `writeFrom`. The writes of one turn of the event loop are done one
+ * after another at its end: the system's sending code and ours do not fit the processor's nearest caches together, so it is
+ * loaded once per batch instead of once per write. `writer` is told when the write is done; nothing else may write to this
+ * socket until then.
  */
 export function scratchForNext(socket: Socket, writer: Writer | undefined): Scratch {
   if (!writer || isWriting || socket instanceof Strand) return scratch
   return waiting === 0 && isAlone() ? scratch : (places[waiting] ??= newPlace()).scratch
 }
 
-/** Writes the first so many bytes of what `scratchForNext` has just returned. */
+/** Writes the first `length` bytes of the memory that `scratchForNext` has just returned. */
 export function writeFrom(from: Scratch, length: number, socket: Socket, writer: Writer | undefined): void {
   if (from === scratch) {
     socket.write(from.first(length))
@@ -77,7 +77,7 @@ function onEnd(): void {
   if (waiting > 0) writeAll()
 }
 
-/** What follows from a write is done when all are written. What that writes in turn has waited already. */
+/** Calls the writers back after all writes are done. Writes made in those callbacks are done at once: they waited already. */
 function writeAll(): void {
   isWriting = true
   for (let i = 0; i < waiting; i += 1) {
@@ -85,7 +85,7 @@ function writeAll(): void {
     const socket = place.socket!
     socket.write(place.scratch.first(place.length))
     place.isTaken = socket.writableLength === 0
-    // What the system has not taken keeps its memory.
+    // Bytes still queued in the socket keep their memory.
     if (!place.isTaken) place.scratch = new Scratch()
   }
   lastMs = performance.now()
