@@ -11,15 +11,16 @@ export type DataTlsMode = 'on' | 'off' | 'auto'
 
 const HANDSHAKE_MS = 10_000
 
-/** Whether the data port of a worker is encrypted: beyond this machine, unless somebody has said otherwise. */
+/** Whether a worker's data port is encrypted. Default: yes, if it can be reached from beyond this machine. */
 export function isDataTlsWanted(mode: DataTlsMode, listen: Address, advertise: Address | undefined): boolean {
   if (mode !== 'auto') return mode === 'on'
   return !isLoopback(listen.host) || (advertise !== undefined && !isLoopback(advertise.host))
 }
 
 /**
- * TLS of the data port, both ways: gateways know this node by its certificate, and it knows them by the cluster's CA. Which
- * that is, the cluster says with the credentials; until it has, and with a frontend that knows of none, the port is plain.
+ * Mutual TLS of the data port: gateways verify this node by its certificate, and the node verifies them by the
+ * cluster's CA. The CA arrives with the credentials; until then, and with a frontend too old to send one, the port is
+ * plain.
  */
 export class DataTls {
   readonly fingerprint: string
@@ -28,7 +29,7 @@ export class DataTls {
   readonly #ca: KeptKey
   #upgrade: TlsUpgrade | undefined
 
-  /** `file` keeps the CA over restarts, as the data key is. */
+  /** `file` keeps the CA over restarts, like the data key. */
   constructor(seed: string, mode: DataTlsMode, file: string) {
     this.#pair = nodeCertificate(seed)
     this.fingerprint = fingerprintOf(this.#pair.cert)
@@ -41,12 +42,15 @@ export class DataTls {
     return this.#upgrade
   }
 
-  /** Who is on this machine may ask how the worker is, without a certificate; nothing of that leaves it. */
+  /**
+   * Processes on this machine may ask for the worker's health without a certificate; those bytes never leave the
+   * machine.
+   */
   mayBePlain(socket: Socket): boolean {
     return !this.#isStrict && isLoopback(socket.remoteAddress ?? '')
   }
 
-  /** What came with the credentials. False when it has to be encrypted and cannot be. */
+  /** Takes the CA from the credentials. False when encryption is required and there is no CA. */
   use(ca: string | null | undefined): boolean {
     if (!ca) return !this.#isStrict
     if (ca.trim() === this.#ca.key) return true
@@ -64,7 +68,7 @@ export class DataTls {
   }
 }
 
-/** It follows from the node's key: the same after a restart, and another when the node has another key. */
+/** Derived from the node's key: the same after a restart, a different one when the key changes. */
 function nodeCertificate(seed: string): CertificatePair {
   const key = derivedKey(seed, 'data port')
   const name = 'flotilla node'

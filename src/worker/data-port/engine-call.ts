@@ -13,11 +13,14 @@ import { refuse } from './refuse.ts'
 import { replaceModel } from './replace-model.ts'
 import type { ServedReplica } from './target.ts'
 
-/** As much is held of a body in which the model's name must be replaced. Others are streamed, however long. */
+/**
+ * The longest body that is buffered to replace the model's name in it. Other bodies are streamed, whatever their
+ * length.
+ */
 const MOST_BODY_BYTES = 64 * 1024 * 1024
 
 /**
- * Sends a request to a replica's engine and counts it until its end. A request whose body stays as it is is on its way
+ * Sends a request to a replica's engine and counts it until its end. A request whose body needs no change has been sent
  * when this returns.
  */
 export function callEngine(
@@ -37,7 +40,7 @@ export function callEngine(
   )
 }
 
-/** Goes on with a request that was sent to the engine already, and is counted there. */
+/** Continues a request that was already sent to the engine and is already counted. */
 export function goOnCalling(
   request: HttpRequest,
   response: HttpResponse,
@@ -55,7 +58,7 @@ interface CallBegun extends Watch {
   body: Buffer
 }
 
-/** Who looks at what passes. */
+/** Observers of the answer's bytes. */
 interface Watch {
   meter?: AnswerMeter | undefined
   trace?: EngineTrace | undefined
@@ -89,10 +92,10 @@ class EngineCall implements Forwarder {
   }
 
   send(body?: Buffer, sentOn?: UpstreamConnection): void {
-    // Asked for again: the engine may have ended while the body came in.
+    // Read again: the engine may have ended while the body arrived.
     const { port, key } = this.#replica
     if (port === undefined) {
-      // As `noAnswer` says it.
+      // The same rule as in `noAnswer`.
       const code = sentOn ? 'bad_gateway' : 'unavailable'
       return this.fail(new AppError(code, `The engine of ${key} has ended.`))
     }
@@ -122,7 +125,10 @@ class EngineCall implements Forwarder {
   }
 }
 
-/** 503 when the engine never had the request, so that the gateway does not count it among those that ended with one; else 502. */
+/**
+ * 503 when the engine never received the request, so that the gateway does not count it among those that ended with an
+ * engine; else 502.
+ */
 export function noAnswer({ key }: ServedReplica, cause: Error): AppError {
   const code = isUnsent(cause) ? 'unavailable' : 'bad_gateway'
   return new AppError(code, `The engine of ${key} did not answer: ${cause.message}.`, { cause })
@@ -132,21 +138,21 @@ export function engineAt(port: number, path: string, pool?: ConnectionPool, name
   return { host: '127.0.0.1', port, path, pool, headers: new Instead(names, `host: 127.0.0.1:${port}\r\n`) }
 }
 
-/** Engines keep connections for 5 s and more. */
+/** Shorter than the 5 s or more for which engines keep idle connections. */
 const KEPT_MS = 2000
 
 /**
- * Connections to engines. llama-server closes those it has promised to keep once a stream is over, so none is used again
- * after an answer in chunks: a new one takes a fraction of a millisecond, which is nothing beside a stream and as much as
- * all else beside a short answer.
+ * Connections to engines. After a stream llama-server closes connections that it promised to keep, so none is reused
+ * after a chunked answer: a new one takes a fraction of a millisecond, which is nothing beside a stream and as much as
+ * everything else beside a short answer.
  */
 export function enginePool(): ConnectionPool {
   return new ConnectionPool({ idleMs: KEPT_MS, keepsAfterChunks: false })
 }
 
-/** Headers of a gateway's request that an engine is not sent. */
+/** Headers of a gateway's request that are not forwarded to the engine. */
 const FOR_US: HeaderNames = notForEngines()
-/** With our place in the trace instead of the gateway's. */
+/** The same, with our own span in the trace in place of the gateway's. */
 const FOR_US_TRACED = notForEngines(['traceparent'])
 
 function both(meter: AnswerMeter | undefined, trace: EngineTrace): AnswerObserver {
@@ -163,8 +169,8 @@ function both(meter: AnswerMeter | undefined, trace: EngineTrace): AnswerObserve
 }
 
 /**
- * By its type, a body may be JSON. Clients are careless with that, so whatever has no type that rules it out is looked
- * into. Forms with files in them are not: they are streamed, and their field "model" stays as it is.
+ * Whether the body may be JSON, by its type. Clients often set no type or a wrong one, so a body is searched unless its
+ * type rules JSON out. Forms with files are streamed, and their field "model" is not replaced.
  */
 function mayBeJson({ headers }: HttpRequest): boolean {
   const isEmpty = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined

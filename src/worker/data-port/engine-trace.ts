@@ -3,7 +3,7 @@ import type { Forwarded } from '../../http/proxy.ts'
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts'
 import { below, type TracedPlace, type Tracer } from '../../platform/tracing/tracer.ts'
 
-/** One traced request at a worker: a span for itself, and one for what its engine does. */
+/** One traced request at a worker: a span for the worker, and one for the engine's work. */
 export class EngineTrace {
   readonly #tracer: Tracer
   readonly #place: TracedPlace
@@ -21,7 +21,7 @@ export class EngineTrace {
     this.#attributes = { 'gen_ai.request.model': replica.modelName, 'flotilla.replica': replica.id }
   }
 
-  /** It is sent to the engine: what that one gets as its parent, as a line of a head. */
+  /** Call when the request goes to the engine. Returns the `traceparent` header line for it. */
   sent(): string {
     this.#sentMs = Date.now()
     return `traceparent: ${formatTraceparent(this.#engine.context)}\r\n`

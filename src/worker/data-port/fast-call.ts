@@ -22,25 +22,25 @@ export interface EngineShortcutDeps {
   counts?: Pick<WorkerCounts, 'meter'> | undefined
 }
 
-/** What is known of all requests with one head. */
+/** What all requests with one head have in common. */
 interface Known {
   id: string
   generation: number
   path: string
-  /** The key that it showed, which was right at that time. */
+  /** The key in the head; it was right when this entry was made. */
   dataKey: string
   modelName: string | undefined
-  /** Of the head, those lines that go on to an engine; and all that the engine at a port is sent because of them. */
+  /** The header lines that are forwarded, and the whole start of a request made from them, by engine port. */
   lines: string
   sent: { port: number; start: Buffer } | undefined
 }
 
-/** Longer ones are not copied into one text with their head. */
+/** Longer bodies are not joined with their head into one write. */
 const MOST_BODY_BYTES = 16 * 1024
 
 /**
- * The way of a request to a ready replica whose engine takes it as it is. Whatever is unusual about it, or goes wrong, is
- * left to `callEngine`.
+ * The fast path to a ready replica whose engine takes the request unchanged. Anything unusual, and any failure, is left
+ * to `callEngine`.
  */
 export function engineShortcut(deps: EngineShortcutDeps): Shortcut<Known> {
   return {
@@ -72,7 +72,7 @@ function isMeant({ generation, modelName }: Known, { spec, state, port, requestM
   return requestModel === undefined && (modelName === undefined || modelName === spec.model_name)
 }
 
-/** A request that an engine answers at once, or that becomes one that `callEngine` looks after. */
+/** A request that the engine answers at once, or that is handed over to `callEngine`. */
 class ShortEngineCall extends ShortPassage {
   readonly #pool: ConnectionPool
   readonly #replica: ServedReplica
@@ -134,8 +134,8 @@ const SECOND_LENGTH = Buffer.from('\r\ncontent-length: ', 'latin1')
 const LAST_LINE = Buffer.from('\r\nconnection: keep-alive\r\n\r\n', 'latin1')
 
 /**
- * What all requests with one head begin with that go to the engine at this port, up to their id: either all of them have
- * one or none.
+ * The bytes with which every request with this head to this engine's port begins, up to its id: either all of them have
+ * an id or none has.
  */
 function startFor(known: Known, port: number, isNamed: boolean): Buffer {
   if (known.sent?.port === port) return known.sent.start

@@ -23,27 +23,27 @@ import { checkKey, findTarget, notServed, type Replicas } from './target.ts'
 
 export interface DataPortOptions {
   replicas: Replicas
-  /** Undefined until this node has one. */
+  /** Undefined until this node has a key. */
   dataKey: () => string | undefined
   checks: Record<string, Check>
-  /** Keeps connections to engines. Without it each request has its own. */
+  /** Keeps connections to engines. Without it each request opens its own. */
   pool?: ConnectionPool | undefined
-  /** What passes is counted there. */
+  /** Counts the requests and answers that pass. */
   counts?: Pick<WorkerCounts, 'meter'> | undefined
-  /** Missing where nothing is traced. */
+  /** Absent when tracing is off. */
   tracer?: Tracer | undefined
-  /** Shows what this process counts to who is on this machine or has the key. */
+  /** Serves this process's metrics to callers on this machine, or with the key. */
   metrics?: Metrics | undefined
-  /** Which run of the worker this is. */
+  /** Identifies this run of the worker. */
   runId?: string | undefined
-  /** More to serve behind the same key. Says whether the path, which comes without its query, is one of its own. */
+  /** More routes behind the same key. Returns whether it has answered the path, which comes without its query. */
   extra?: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<boolean>
 }
 
 /**
- * The one way to an engine: `/replicas/<id>/<generation>/<path>` with this node's data key. The replica is named in
- * full, so a port that now belongs to another replica can never answer for the one that was meant. Besides, who is on
- * this machine may ask how the worker is and what it counts.
+ * The only way to an engine: `/replicas/<id>/<generation>/<path>` with this node's data key. The replica is named in
+ * full, so a port that now belongs to another replica can never answer for the intended one. Callers on this machine
+ * may also ask for health and metrics.
  */
 export function dataPortHandler(options: DataPortOptions): Handler {
   const { dataKey, checks, metrics, runId, extra } = options
@@ -65,7 +65,7 @@ export function dataPortHandler(options: DataPortOptions): Handler {
   }
 }
 
-/** The part of it that is for replicas. */
+/** The routes of replicas. */
 export function replicaHandler({
   replicas,
   dataKey,
@@ -82,7 +82,7 @@ export function replicaHandler({
       return refuseOrThrow(request, response, error)
     }
     const { id, replica, path } = target
-    // Others ask how an engine is, and for no work.
+    // Other methods only ask about the engine; they are not work.
     const meter = request.method === 'POST' ? counts?.meter(id, replica.spec.model_name) : undefined
     const place = tracer?.follow(request.headers['traceparent'])
     const trace = place && new EngineTrace(tracer!, place, { id, modelName: replica.spec.model_name })
@@ -90,7 +90,7 @@ export function replicaHandler({
   }
 }
 
-/** The quickest way to a replica. There is none where requests are traced, or connections to engines are not kept. */
+/** The fast path to a replica. There is none when requests are traced, or when connections to engines are not kept. */
 export function replicaShortcut({
   replicas,
   dataKey,
@@ -107,7 +107,7 @@ function refuseOrThrow(request: HttpRequest, response: HttpResponse, error: unkn
   refuse(request, response, error)
 }
 
-/** The same way for those who want to speak WebSocket with an engine. It counts for as long as the connection is open. */
+/** The same for WebSocket and other upgrades. One counts as a request for as long as its connection is open. */
 export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'replicas' | 'dataKey'>): UpgradeHandler {
   return async (request, socket, head) => {
     try {
@@ -130,12 +130,12 @@ export function dataPortUpgrades({ replicas, dataKey }: Pick<DataPortOptions, 'r
 
 const SOCKET_HEADERS = notForSocketEngines()
 
-/** Who may have many connections on one: each request on them is asked for the key again. */
+/** Decides who may open a mux connection: any client, since each request on it is checked for the key again. */
 export function dataPortCables({ dataKey }: Pick<DataPortOptions, 'dataKey'>): (request: HttpRequest) => void {
   return (request) => checkKey(request, dataKey())
 }
 
-/** `/healthz` and `/readyz`, for anybody who can connect. */
+/** `/healthz` and `/readyz`, open to everyone who can connect. */
 export function healthHandler(checks: Record<string, Check>): Handler {
   return (request, response) => {
     const path = pathOf(request)
@@ -149,7 +149,7 @@ export function healthHandler(checks: Record<string, Check>): Handler {
   }
 }
 
-/** Without a body, the model is named in the query. */
+/** Replaces the model in the query, where requests without a body name it. */
 function renamed(path: string, requestModel: string | undefined): string {
   const url = new URL(path, 'http://engine')
   if (requestModel === undefined || !url.searchParams.has('model')) return path

@@ -5,9 +5,9 @@ import { sendJson } from '../../http/server.ts'
 import { takeTheRest } from '../../http/proxy.ts'
 
 /**
- * Our word and not the engine's, and marked as such: no engine has answered this request, so another replica may be
- * asked. The connection is kept, and what is left of the request is read and thrown away, so that a gateway that is still
- * sending a long prompt learns why it was refused.
+ * Marks the answer as the worker's own: no engine has answered this request, so the gateway may try another replica.
+ * The connection is kept and the rest of the request is read and dropped, so that a gateway that is still sending a
+ * long prompt receives the reason.
  */
 export function refuse(request: HttpRequest, response: HttpResponse, error: AppError): void {
   const headers: Record<string, string> = { [REFUSAL_HEADER]: '1' }

@@ -1,9 +1,9 @@
 import { jsonFields, withoutPause } from '../../core/lib/json-fields.ts'
 
 /**
- * The same JSON object with `model` in the place of its top-level "model", and every other byte as it was: numbers that
- * JavaScript cannot hold, spaces, whatever. Anything else than a JSON object is returned as it is; so is one without a
- * "model". There may be several: which one counts is for the engine to say, so none is left out.
+ * Replaces the top-level "model" of a JSON object and keeps every other byte, including spaces and numbers that
+ * JavaScript cannot hold. Anything but a JSON object, or an object without "model", is returned unchanged. If there are
+ * several, all are replaced, because the engine decides which one counts.
  */
 export function replaceModel(body: Buffer, model: string): Buffer {
   const values = withoutPause(jsonFields(body, ['model']))?.get('model')

@@ -9,11 +9,11 @@ export interface ServedReplica {
   readonly spec: { readonly generation: number; readonly model_name: string }
   readonly key: string
   readonly state: string
-  /** Undefined as soon as the engine is gone, so that nobody who has it next is asked in its stead. */
+  /** Undefined as soon as the engine is gone, so that a later owner of the port never gets its requests. */
   readonly port: number | undefined
-  /** The name that the engine knows the model by, when that is another. */
+  /** The name by which the engine knows the model, when it differs. */
   readonly requestModel?: string | undefined
-  /** Counts one request; the returned function gives it back, once. */
+  /** Counts one request. The returned function ends it; further calls do nothing. */
   beginRequest(): () => void
 }
 
@@ -24,7 +24,7 @@ export interface Replicas {
 interface Target {
   id: string
   replica: ServedReplica
-  /** At its engine. */
+  /** The path at the engine. */
   path: string
 }
 
@@ -44,7 +44,7 @@ export function checkKey(request: HttpRequest, dataKey: string | undefined): voi
   throw new AppError('unauthorized', token === undefined ? text : `The key is wrong. ${text}`)
 }
 
-/** What the path names. */
+/** Reads the replica and the path out of the URL. */
 export function parseTarget(request: HttpRequest): { id: string; generation: number; path: string } {
   const match = /^\/replicas\/([^/]+)\/(\d{1,16})(\/.*)$/.exec(request.url ?? '')
   if (!match) throw notServed()
@@ -63,7 +63,9 @@ function findReplica(replica: ServedReplica | undefined, id: string, generation:
   throw new AppError('not_found', text)
 }
 
-/** Whoever does not say which model is meant has named the replica in full, and that is enough. */
+/**
+ * A request that names a model must name this replica's. One that does not is fine: its URL names the replica in full.
+ */
 function checkModel(request: HttpRequest, { key, spec }: ServedReplica): void {
   if (request.headers[MODEL_HEADER] === encodeURIComponent(spec.model_name)) return
   const meant = modelNameIn(request)
@@ -71,7 +73,7 @@ function checkModel(request: HttpRequest, { key, spec }: ServedReplica): void {
   throw new AppError('conflict', `Replica ${key} serves the model "${spec.model_name}", not "${meant}".`)
 }
 
-/** The model that is meant, if that is said. */
+/** The model that the request names, if any. */
 export function modelNameIn({ headers }: HttpRequest): string | undefined {
   const header = headers[MODEL_HEADER]
   if (header === undefined) return undefined

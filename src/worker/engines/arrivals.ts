@@ -4,14 +4,14 @@ import { unlessAborted } from './unless-aborted.ts'
 
 type OnProgress = (progress: ProgressMessage) => void
 
-/** An installation that replicas wait for. It is given up when the last of them no longer does. */
+/** An installation that replicas wait for. It is cancelled when the last of them stops waiting. */
 export interface Arrival {
   operation: Operation
   listeners: Set<OnProgress>
   waiting: number
 }
 
-/** The installations that replicas wait for: one for each engine, however many wait. */
+/** The installations that replicas wait for: one for each engine, however many replicas wait. */
 export class Arrivals {
   readonly #arrivals = new Map<string, Arrival>()
 
@@ -28,9 +28,9 @@ export class Arrivals {
     void operation.finished.then(() => this.#arrivals.delete(engine))
   }
 
-  /** Waits for its end, good or bad; rejects when the signal is aborted before. */
+  /** Waits for the installation's end; rejects with its failure, or when the signal is aborted first. */
   async join(arrival: Arrival, signal?: AbortSignal, onProgress?: OnProgress): Promise<void> {
-    // A function of our own: two that wait may have given the same.
+    // Wrapped in a new function, because two waiters may pass the same one.
     const listener: OnProgress = (progress) => onProgress?.(progress)
     arrival.listeners.add(listener)
     arrival.waiting += 1

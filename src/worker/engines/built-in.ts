@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { engineProfile, type EngineProfile, type EngineProfileInput } from '../../api/engine-profile.ts'
 
-/** A program of ours in the source tree or in a build, whichever this file is in. */
+/** The path of one of Flotilla's programs, in the source tree or in a build, depending on where this file is. */
 const ourProgram = (path: string): string =>
   fileURLToPath(new URL(`../../../engines/${path}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
-/** Numbers of devices mean what nvidia-smi says they mean; without the order CUDA counts the fastest first. */
+/** Makes device numbers mean what nvidia-smi shows; by default CUDA counts the fastest device first. */
 const gpus = {
   CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
   CUDA_VISIBLE_DEVICES: '{{devices}}',
@@ -45,7 +45,7 @@ const inputs: EngineProfileInput[] = [
       'fault',
     ],
     ready: { http: '/health' },
-    // What its option `memory_bytes` declares it never takes, so no measurement must ever stand for it.
+    // Measurements must never replace its figure: it does not really allocate what `memory_bytes` declares.
     memory: 'on_demand',
     uses: { device: 'cpu', bytes: 96 * MIB, bytes_option: 'memory_bytes' },
     serves: [...text, '/v1/embeddings'],
@@ -88,13 +88,13 @@ const inputs: EngineProfileInput[] = [
   {
     name: 'llama',
     description: 'llama.cpp in a process of ours: GGUF files on CPU and GPU, installed by itself',
-    // The library is what gets installed; the program around it is part of Flotilla. Its name has the version, so that
-    // one that was installed for an earlier Flotilla is not taken for it.
+    // Only the library is installed; the program around it is part of Flotilla. The name contains the version, so that
+    // a library installed for an earlier Flotilla is not used for this one.
     program: 'llama-library-3.22.1.mjs',
     command: [
       process.execPath,
       '--disable-warning=ExperimentalWarning',
-      // What it makes lives for a token or as long as the answer: room for more is memory that is never used.
+      // Its young objects live for a token or for the answer: a larger semi-space would be memory that is never used.
       '--max-semi-space-size=1',
       ourProgram('llama/main'),
       '--library={{program}}',
@@ -133,12 +133,12 @@ const inputs: EngineProfileInput[] = [
     ],
     env: { ...gpus, GGML_VK_VISIBLE_DEVICES: '{{devices}}' },
     uses: { device: 'either' },
-    // Its parser knows no `--name=value`.
+    // The program's parser does not know `--name=value`.
     options: 'pairs',
     ready: { http: '/health' },
     serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize'],
     parallel: 4,
-    // Built from source, for minutes, where there is a compiler.
+    // Builds from source, which takes minutes and needs a compiler.
     install: { command: [process.execPath, '--disable-warning=ExperimentalWarning', ourProgram('llama-server/main')] },
     install_when: 'asked',
   },
@@ -157,7 +157,7 @@ const inputs: EngineProfileInput[] = [
     ],
     env: gpus,
     ready: { http: '/health' },
-    // Compiling and capturing graphs is silent for minutes.
+    // Compiling and capturing graphs prints nothing for minutes.
     ready_within_s: 300,
     stop: { kill_after_s: 30 },
     memory: 'preallocated',
@@ -183,8 +183,8 @@ const inputs: EngineProfileInput[] = [
   {
     name: 'sglang',
     description: 'SGLang: Hugging Face models on GPUs',
-    // And not `python3 -m sglang.launch_server`, which takes the same flags: every machine has a python3, so a node without
-    // SGLang could not be told from one with it.
+    // Not `python3 -m sglang.launch_server`, which takes the same flags: every machine has a python3, so a node without
+    // SGLang would look like one with it.
     command: [
       'sglang',
       'serve',
@@ -200,7 +200,7 @@ const inputs: EngineProfileInput[] = [
     ready_within_s: 300,
     stop: { kill_after_s: 30 },
     memory: 'preallocated',
-    // Left to itself it takes 0.9 at most, and less on small cards and over several.
+    // By default it takes at most 0.9, and less on small cards and over several.
     uses: { device: 'gpu', share: { option: 'mem_fraction_static', default: 0.9 }, devices_option: 'tp_size' },
     serves: [...text, '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/rerank', '/v1/score', '/generate'],
     parallel: 256,
@@ -228,7 +228,7 @@ const inputs: EngineProfileInput[] = [
   {
     name: 'text-embeddings-inference',
     description: 'Text Embeddings Inference: embeddings and reranking',
-    // Flags that Flotilla owns are given even where a default would do: the program reads PORT, HOSTNAME and the like
+    // Flags that Flotilla owns are given even where the default would do: the program reads PORT, HOSTNAME and others
     // from the environment. Two replicas must not share the socket.
     command: [
       'text-embeddings-router',
@@ -255,7 +255,7 @@ const inputs: EngineProfileInput[] = [
       '--port={{port}}',
       ['--decode-concurrency={{parallel}}'],
     ],
-    // Any other name makes it fetch a model of that name.
+    // Any other name makes the engine fetch a model of that name.
     request_model: 'default_model',
     ready: { http: '/health' },
     memory: 'on_demand',
@@ -267,8 +267,8 @@ const inputs: EngineProfileInput[] = [
     name: 'ollama',
     description: 'Ollama: fetches models by itself, from the source "ollama:name"',
     program: 'ollama',
-    // Serves, fetches the model, loads it (a model of embeddings cannot be run with a prompt, which is no failure) and
-    // says so. The shell waits for the server's end, so that it stops as gracefully as the server does.
+    // Starts the server, fetches the model, loads it and prints that it is ready. Embedding models cannot be run with a
+    // prompt; that is not a failure. The shell waits for the server, so it stops as gracefully as the server does.
     command: [
       '/bin/sh',
       '-c',
@@ -291,7 +291,7 @@ const inputs: EngineProfileInput[] = [
       OLLAMA_KEEP_ALIVE: '-1',
       OLLAMA_NUM_PARALLEL: '{{parallel}}',
       OLLAMA_CONTEXT_LENGTH: '{{context}}',
-      // Replicas share one folder of models: a start must not throw away what another is fetching.
+      // Replicas share one models folder: a start must not delete what another replica is fetching.
       OLLAMA_NOPRUNE: '1',
     },
     options: 'none',
@@ -305,5 +305,5 @@ const inputs: EngineProfileInput[] = [
   },
 ]
 
-/** The engines that every node knows. Whether their programs are there is another matter. */
+/** The engines that every node knows, whether or not their programs are installed. */
 export const builtInProfiles: readonly EngineProfile[] = inputs.map((input) => engineProfile.parse(input))

@@ -7,11 +7,11 @@ import { unlessAborted } from './unless-aborted.ts'
 
 export interface ChangeDeps extends RecipeDeps {
   programs: Programs
-  /** Stops every replica of an engine; survivors are those whose process is still there. Both are keys. */
+  /** Stops every replica of an engine. Survivors are replicas whose process is still alive. Both lists hold keys. */
   stopReplicas: (engine: string) => Promise<{ stopped: string[]; survivors: string[] }>
 }
 
-/** Installs an engine where there is none. The same again is nothing to do. */
+/** Installs an engine that is missing. Does nothing if the same recipe is already installed. */
 export async function installEngine(
   profile: EngineProfile,
   recipe: Recipe,
@@ -28,7 +28,7 @@ export async function installEngine(
   await leavingNothing(profile.name, deps, async () => (await prepare(profile, recipe, deps, step)).commit())
 }
 
-/** Puts another version in place of the one that is there. Until the very end that one stays as it was. */
+/** Replaces the installed version. The old one stays intact until the new one is complete. */
 export async function upgradeEngine(
   profile: EngineProfile,
   recipe: Recipe,
@@ -37,7 +37,8 @@ export async function upgradeEngine(
 ): Promise<void> {
   if (hasAlready(profile, recipe, deps)) return
   await leavingNothing(profile.name, deps, async () => {
-    // A command may change what runs, so replicas stop before it; an archive is got while they still serve.
+    // A command may change the running program, so replicas stop before it; an archive is fetched while they still
+    // serve.
     if ('command' in recipe) await stopReplicas(profile.name, deps, step)
     const prepared = await prepare(profile, recipe, deps, step)
     if ('archive' in recipe) await stopReplicas(profile.name, deps, step)
@@ -46,7 +47,7 @@ export async function upgradeEngine(
   })
 }
 
-/** Deletes what was installed. What somebody else put on the machine is theirs. */
+/** Deletes what Flotilla installed. Programs that were installed by other means stay. */
 export async function deleteEngine(
   name: string,
   profile: EngineProfile | undefined,
@@ -64,7 +65,7 @@ export async function deleteEngine(
   await installed.remove(name)
 }
 
-/** Made from the same recipe, and whole. */
+/** Installed from the same recipe, and complete. */
 function hasAlready(profile: EngineProfile, recipe: Recipe, { installed, programs }: ChangeDeps): boolean {
   const isSame = installed.get(profile.name)?.recipe === recipeId(recipe)
   return isSame && programs.lookFor(profile) !== undefined

@@ -10,27 +10,30 @@ import {
 } from './placeholders.ts'
 import { noDevicesIn } from './visible-devices.ts'
 
-/** What one replica gives to the command line of its engine. */
+/** The values that one replica contributes to its engine's command line. */
 export interface LineValues {
   /** Where the profile's program was found. */
   program: string
   port: number
   model: string
   options: ModelOptions
-  /** The model's files on this node. */
+  /** The model's file or folder on this node. */
   modelPath?: string | undefined
   source?: string | null | undefined
-  /** Indexes of the devices it may use, unless the model's option says otherwise. Undefined leaves it to the engine. */
+  /**
+   * Indexes of the devices it may use, unless the model's option overrides them. Undefined leaves the choice to the
+   * engine.
+   */
   devices?: readonly number[] | undefined
 }
 
 export interface CommandLine {
   argv: [string, ...string[]]
-  /** Set for the engine, on top of what the worker's own environment gives it. */
+  /** Set for the engine in addition to the worker's environment. */
   env: Record<string, string>
-  /** The name the engine knows the model by, when requests must be changed to it. */
+  /** The name by which the engine knows the model, when requests must be changed to it. */
   requestModel: string | undefined
-  /** How to see that this replica serves. */
+  /** How to detect that this replica is ready. */
   ready: EngineProfile['ready']
 }
 
@@ -38,8 +41,8 @@ const LOOPBACK = '127.0.0.1'
 const READY_PATH = 'ready_path'
 
 /**
- * The whole command line of one replica; pure. Options of the model that no placeholder takes follow at the end as flags,
- * so that they win where a program lets the last one win.
+ * Builds the command line of one replica; pure. Options of the model that no placeholder uses follow at the end as
+ * flags, so that they win in programs where the last flag wins.
  */
 export function commandLine(profile: EngineProfile, given: LineValues): CommandLine {
   const who: Who = { engine: profile.name, model: given.model }
@@ -92,7 +95,7 @@ function valuesOf(profile: EngineProfile, given: LineValues): Map<string, string
   return values
 }
 
-/** What a source names, for engines that fetch by themselves. Files and addresses name nothing. */
+/** The name in a source, for engines that fetch models themselves. Files and addresses have none. */
 function sourceName(source: string | null | undefined): string | undefined {
   const [, scheme, name] = /^([a-z]+):([^#]+)/.exec(source ?? '') ?? []
   return scheme === undefined || /^(file|https?|frontend|bundled)$/.test(scheme) ? undefined : name
@@ -108,10 +111,10 @@ function fillInShellLine(profile: EngineProfile, values: Map<string, string>, wh
   return line
 }
 
-/** A plain argument must have its values; a group is left out when one has none. */
+/** A plain argument must have all its values; a group is left out when one is missing. */
 function argumentsOf(argument: string | string[], values: PlaceholderValues, who: Who): string[] {
   if (typeof argument === 'string') return [needed(argument, values, who)]
-  // What names devices has nothing to say when there are none to name.
+  // With no devices there is nothing to pass to a flag that lists them.
   if (values.get('devices') === '' && argument.some(namesDevices)) return []
   const filled = argument.map((part) => fillIn(part, values))
   if (filled.some(({ missing }) => missing !== undefined)) return []
@@ -150,7 +153,10 @@ function namesDevices(text: string): boolean {
   return placeholdersIn(text).includes('devices')
 }
 
-/** A variable whose placeholder has no value is not set at all. With no devices it says so in its runtime's own way. */
+/**
+ * Omits a variable whose placeholder has no value. For an empty device list it uses the value by which that runtime
+ * hides all devices.
+ */
 function environmentOf(env: EngineProfile['env'], values: PlaceholderValues): Record<string, string> {
   const set: Record<string, string> = {}
   for (const [name, text] of Object.entries(env)) {

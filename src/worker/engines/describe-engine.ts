@@ -8,20 +8,20 @@ import type { KnownEngine } from './profiles.ts'
 
 type OperationMessage = NonNullable<ReportedEngineMessage['operation']>
 
-/** What is known about an engine here and now. */
+/** What this node knows about an engine now. */
 export interface EngineFacts {
   name: string
-  /** None: it was installed, but its profile is gone. */
+  /** Undefined when it was installed and its profile has been removed since. */
   known: KnownEngine | undefined
   program: string | undefined
   installed: InstalledEngine | undefined
-  /** What is being done to it, or was last. */
+  /** The running operation, else the last one. */
   running: OperationMessage | undefined
-  /** What the report is to tell of. */
+  /** The operation to report. */
   operation: OperationMessage | undefined
 }
 
-/** An engine as heartbeats tell it; pure. */
+/** An engine as heartbeats report it; pure. */
 export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
   const { name, known, installed, operation } = facts
   return {
@@ -38,19 +38,22 @@ export function describeEngine(facts: EngineFacts): ReportedEngineMessage {
   }
 }
 
-/** What a model must and may say for this engine. What is as usual is left out: it is part of every heartbeat. */
+/**
+ * Which options a model must set, and may set, for this engine. Defaults are left out: this is part of every heartbeat.
+ */
 function wantsOf(
   profile: EngineProfile | undefined,
 ): Pick<ReportedEngineMessage, 'option_names' | 'shell_option' | 'needs_source'> {
   if (!profile) return {}
   const { option_names: names, shell_option: line, command, env } = profile
-  // A group of arguments is left out where a placeholder has no value; a plain one cannot be.
+  // A group of arguments is left out where a placeholder has no value; a plain argument cannot be.
   const plain = command.filter((argument) => typeof argument === 'string')
   const needsSource = plain.some((argument) => placeholdersIn(argument).some((name) => SOURCE_PLACEHOLDERS.has(name)))
   const used = [...command.flat(), ...Object.values(env)].flatMap(placeholdersIn)
   const all = names && [...new Set([...names, ...used.filter((name) => !OWN_PLACEHOLDERS.has(name))])]
   return {
-    // More or longer ones than a report may have: then any is accepted, rather than the report refused.
+    // If there are more names, or longer ones, than a report may hold, any name is accepted: better than a refused
+    // report.
     ...(optionNames.safeParse(all).success ? { option_names: all } : {}),
     ...(line === undefined ? {} : { shell_option: line }),
     ...(needsSource ? { needs_source: true } : {}),
@@ -68,7 +71,7 @@ function stateOf({ name, known, program, running }: EngineFacts): Pick<ReportedE
   return { state: comesByItself(known.profile) ? 'installable' : 'missing', reason: whyMissing(known.profile) }
 }
 
-/** True when a replica that needs the program gets it installed. */
+/** True when a replica that needs the program triggers its installation. */
 export function comesByItself({ install, install_when: when }: EngineProfile): boolean {
   return install !== undefined && when === 'needed'
 }

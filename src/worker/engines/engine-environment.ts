@@ -1,7 +1,9 @@
-/** Variables of the worker's own: join token, admin key, database, bus; and what systemd hands to services alone. */
+/** The worker's own variables (join token, admin key, database, bus) and those that systemd sets for a service only. */
 const OURS = /^(FLOTILLA_|LOCALAI_|PG[A-Z]|NATS_|DATABASE_URL$|CREDENTIALS_DIRECTORY$|NOTIFY_SOCKET$)/
 
-/** What an engine, or a command that installs one, gets: the worker's environment without the worker's own business. */
+/**
+ * The environment of an engine, or of a command that installs one: the worker's, without the worker's own variables.
+ */
 export function engineEnvironment(
   worker: Readonly<Record<string, string | undefined>>,
   set: Readonly<Record<string, string>>,

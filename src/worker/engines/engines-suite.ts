@@ -68,18 +68,18 @@ export function reportOf(engines: Engines, name: string): ReportedEngineMessage 
   return reportedEngine.parse(report)
 }
 
-/** Its report once what was done to it has come to its end. */
+/** The engine's report once its operation has finished. */
 export async function finished(engines: Engines, name: string): Promise<ReportedEngineMessage> {
   await until(() => reportOf(engines, name).operation?.state !== 'running')
   return reportOf(engines, name)
 }
 
-/** What the installed program of an engine says. */
+/** What the installed program of an engine prints. */
 export function says(engines: Engines, name: string): string {
   return execFileSync(engines.program(engines.find(name)!)!, { encoding: 'utf8' }).trim()
 }
 
-/** A fetch that never ends by itself. */
+/** A fetch that ends only by being aborted. */
 export function untilAborted(_url: string, _sha256: string, { signal }: { signal: AbortSignal }): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
 }

@@ -25,19 +25,19 @@ import { unlessAborted } from './unless-aborted.ts'
 export interface EnginesOptions {
   /** Where engines are installed. */
   folder: string
-  /** Where users put profiles of their own, as YAML. */
+  /** The folder of the user's own profiles, as YAML. */
   profilesFolder: string
-  /** The engines that this node knows without any. */
+  /** The engines that this node knows without any profile files. */
   builtIn?: readonly EngineProfile[]
   fetchArchive: FetchArchive
   stopReplicas: ChangeDeps['stopReplicas']
-  /** Whose GPUs this machine has; none without. */
+  /** The vendor of this machine's GPUs; null without any. */
   gpuVendor?: ChangeDeps['gpuVendor']
   clock: Clock
   log: Logger
-  /** Something that `report` tells has changed. */
+  /** Something in the `report` has changed. */
   onChange: () => void
-  /** PATH is where programs are looked for; all but Flotilla's own settings is given to commands that install. */
+  /** Programs are searched for in its PATH. Commands that install get all of it except Flotilla's own settings. */
   env: NodeJS.ProcessEnv
 }
 
@@ -46,12 +46,15 @@ export interface EnsureHooks {
   onProgress?: (progress: ProgressMessage) => void
 }
 
-/** How long what was seen on disk is believed: a report goes with every heartbeat. */
+/** How long a look at the disk is reused: a report goes with every heartbeat. */
 const LOOK_AGAIN_MS = 10_000
-/** As many as a heartbeat takes. */
+/** The maximum in a heartbeat. */
 const MOST_REPORTED = 200
 
-/** The engines of a node: what each needs, whether its program is there, and how to get, replace or delete it. */
+/**
+ * The engines of a node: what each one needs, whether its program is installed, and how to install, replace or delete
+ * it.
+ */
 export class Engines {
   readonly #clock: Clock
   readonly #profiles: Profiles
@@ -62,7 +65,7 @@ export class Engines {
   readonly #changeDeps: ChangeDeps
   #lookedMs = -Infinity
 
-  /** Also deletes what an earlier run of the worker left half done. */
+  /** Also deletes what an earlier run of the worker left unfinished. */
   static open(options: EnginesOptions): Engines {
     return new Engines(options)
   }
@@ -94,13 +97,13 @@ export class Engines {
     return this.#profiles.get(name)?.profile
   }
 
-  /** Where the profile's program is: in what was installed for it, else on this machine. */
+  /** Where the profile's program is: in the installed engine's folder, else on this machine. */
   program(profile: EngineProfile): string | undefined {
     this.refresh()
     return this.#programs.find(profile)
   }
 
-  /** Looks at the disk again when the last look is old, or now. */
+  /** Looks at the disk again when the last look is too old, or at once if `now` is set. */
   refresh(now = false): void {
     const nowMs = this.#clock.nowMs()
     if (!now && Math.abs(nowMs - this.#lookedMs) < LOOK_AGAIN_MS) return
@@ -119,8 +122,9 @@ export class Engines {
   }
 
   /**
-   * The program of an engine, installed first by the profile's own recipe when it is missing: once, however many ask.
-   * Waits for what is being done to the engine. The installation is given up when nobody waits for it any more.
+   * Returns the engine's program, after installing it by the profile's recipe when it is missing: once, however many
+   * callers there are. Waits for a running operation on the engine. The installation is cancelled when the last waiting
+   * caller leaves.
    */
   async ensure(name: string, { signal, onProgress }: EnsureHooks = {}): Promise<string> {
     let hasArrived = false
@@ -150,7 +154,7 @@ export class Engines {
     }
   }
 
-  /** Accepts at once; how it goes is told by reports. The same command again is answered with the same operation. */
+  /** Accepts at once; reports show the progress. A repeated command gets the same operation as its answer. */
   install(message: EngineInstallMessage): ReportedEngineMessage {
     return this.#accept('install', message, installEngine)
   }
@@ -168,7 +172,7 @@ export class Engines {
     return this.#reportOne(engine, this.#start(engine, 'delete', id, work))
   }
 
-  /** Cancels what is being done and waits for its end; the engines stay as they were. */
+  /** Cancels running operations and waits for their end; the engines stay as they were. */
   dispose(): Promise<void> {
     return this.#operations.dispose()
   }
@@ -201,7 +205,7 @@ export class Engines {
     })
   }
 
-  /** Whatever comes of it, the disk is looked at anew before anybody hears of its end. */
+  /** Whatever the outcome, the disk is read again before the end of the operation is announced. */
   #start(
     engine: string,
     kind: 'install' | 'upgrade' | 'delete',
@@ -229,7 +233,7 @@ export class Engines {
     })
   }
 
-  /** The profile of an engine that can be worked with; otherwise what is wrong with it. */
+  /** The engine's usable profile; throws what is wrong with it otherwise. */
   #usable(name: string): EngineProfile {
     this.refresh()
     const known = this.#profiles.get(name)

@@ -17,13 +17,13 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Logger } from '../../platform/run/log.ts'
 
-/** What Flotilla itself puts beside `current.json`. Nothing else is ever deleted: it is somebody's. */
+/** Names that Flotilla creates beside `current.json`. Other files belong to the user and are never deleted. */
 const OWN_NAMES = /^(\.new-.+|current\.json\.new|[0-9a-f]{64}|made-.+)$/
 
 const current = z.object({
-  /** The sha256 of its archive, or when its command was run. */
+  /** The sha256 of the archive, or the time at which the command ran. */
   version: z.string(),
-  /** What it was made from: asked for the same again, there is nothing to do. */
+  /** What it was made from: another installation of the same recipe has nothing to do. */
   recipe: z.string(),
   folder: z.string().regex(/^[^./][^/]*$/),
 })
@@ -31,16 +31,16 @@ const current = z.object({
 export type InstalledEngine = z.infer<typeof current>
 
 /**
- * What was installed on this node: `<folder>/<engine>/<version>/`, and beside it `current.json`, which names the version
- * that counts. Only its rename makes a version the current one; anything else in there is left over from something that
- * did not come to its end.
+ * What was installed on this node: `<folder>/<engine>/<version>/`, and beside it `current.json`, which names the
+ * current version. Only renaming that file makes a version current; everything else in the folder is left over from an
+ * unfinished operation.
  */
 export class Installed {
   readonly #folder: string
   readonly #log: Logger
   readonly #current = new Map<string, InstalledEngine>()
 
-  /** Reads what is there and deletes what is left over from an earlier run. */
+  /** Reads the installed engines and deletes leftovers of an earlier run. */
   constructor(folder: string, log: Logger) {
     this.#folder = folder
     this.#log = log
@@ -67,14 +67,14 @@ export class Installed {
     return version && join(this.#folder, engine, version.folder)
   }
 
-  /** A new empty folder to unpack into, on the same disk as where it will end. */
+  /** Makes an empty folder to unpack into, on the same disk as its final place. */
   newFolder(engine: string): string {
     const path = join(this.#folder, engine, `.new-${randomUUID()}`)
     mkdirSync(path, { recursive: true, mode: 0o755 })
     return path
   }
 
-  /** A new empty folder where it will stay: what a command makes may not be moved afterwards. */
+  /** Makes an empty folder in its final place: what a command creates may not be moved afterwards. */
   newVersionFolder(engine: string, label: string): { path: string; name: string } {
     const name = `made-${label.replaceAll(/[^\w.-]/g, '-')}-${randomUUID().slice(0, 8)}`
     const path = join(this.#folder, engine, name)
@@ -82,16 +82,16 @@ export class Installed {
     return { path, name }
   }
 
-  /** Moves an unpacked folder to where the version belongs. Returns its name for `makeCurrent`. */
+  /** Moves an unpacked folder to its version's place. Returns its name for `makeCurrent`. */
   place(engine: string, unpacked: string, version: string): string {
     const path = join(this.#folder, engine, version)
-    // There is one only if it is broken: a whole one would have been nothing to do.
+    // It exists only if it is broken: a complete one would have been recognized as installed.
     rmSync(path, { recursive: true, force: true })
     renameSync(unpacked, path)
     return version
   }
 
-  /** From here on this is the engine. The version before it is deleted: nobody uses it any more. */
+  /** Makes this version current and deletes the one before, which no replica uses any more. */
   async makeCurrent(engine: string, version: InstalledEngine): Promise<void> {
     writeDurably(join(this.#folder, engine, 'current.json'), JSON.stringify(version, null, 2))
     this.#current.set(engine, version)
@@ -105,7 +105,7 @@ export class Installed {
     this.#removeIfEmpty(engine)
   }
 
-  /** Deletes all but the current version; only while nothing is being done to this engine. */
+  /** Deletes all but the current version. Call it only while no operation runs on this engine. */
   async discardLeftovers(engine: string): Promise<void> {
     try {
       for (const path of this.#leftovers(engine)) await rm(path, { recursive: true, force: true })

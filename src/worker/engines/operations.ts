@@ -5,10 +5,10 @@ import type { Logger } from '../../platform/run/log.ts'
 
 type OperationMessage = NonNullable<ReportedEngineMessage['operation']>
 
-/** Something that is, or was, done to an engine. */
+/** A running or finished operation on an engine. */
 export interface Operation {
   readonly engine: string
-  /** As heartbeats tell it; changes while it runs. */
+  /** As heartbeats report it; changes while the operation runs. */
   readonly message: OperationMessage
   /** Never rejects. */
   readonly finished: Promise<void>
@@ -21,13 +21,13 @@ export interface Step {
   onStopped: (keys: readonly string[]) => void
 }
 
-/** Command ids that are remembered, so that a command that comes twice is obeyed once. */
+/** How many command ids are remembered, so that a command that arrives twice is carried out once. */
 const MOST_REMEMBERED = 1000
 const MOST_WAITING = 16
-/** Progress of bytes is told this often; what it is told to may send a heartbeat each time. */
+/** The interval of byte progress; each report may cause a heartbeat. */
 const PROGRESS_MS = 1000
 
-/** What is done to the engines of a node: to one engine one thing after another, to different ones at the same time. */
+/** Operations on the engines of a node: one after another on the same engine, in parallel on different ones. */
 export class Operations {
   readonly #clock: Clock
   readonly #log: Logger
@@ -47,17 +47,17 @@ export class Operations {
     return this.#byId.get(id)
   }
 
-  /** The engines to which something is being done. */
+  /** The engines with a running operation. */
   busyEngines(): string[] {
     return [...this.#waiting.keys()]
   }
 
-  /** The one that runs, else the last that did. */
+  /** The running operation, else the last one. */
   of(engine: string): Operation | undefined {
     return this.#waiting.get(engine)?.[0] ?? this.#latest.get(engine)
   }
 
-  /** The last one in the queue of an engine: when it has finished, nothing is being done to it. */
+  /** The last operation in an engine's queue: when it has finished, the engine is idle. */
   last(engine: string): Operation | undefined {
     return this.#waiting.get(engine)?.at(-1)
   }
@@ -84,7 +84,7 @@ export class Operations {
     return operation
   }
 
-  /** Cancels what runs and waits for its end. */
+  /** Cancels running operations and waits for their end. */
   async dispose(): Promise<void> {
     this.#disposed.abort(new AppError('unavailable', 'The worker stopped in the middle of it.'))
     await Promise.all([...this.#waiting.values()].flat().map(({ finished }) => finished))

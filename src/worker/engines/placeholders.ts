@@ -1,9 +1,9 @@
-/** Values by the names of their placeholders; one that is not here has no value. */
+/** Values by placeholder name; a name that is missing has no value. */
 export type PlaceholderValues = ReadonlyMap<string, string>
 
-/** Those that only a model's source gives a value. */
+/** Placeholders to which only a model's source gives a value. */
 export const SOURCE_PLACEHOLDERS: ReadonlySet<string> = new Set(['model_path', 'source', 'source_name'])
-/** Placeholders whose values are Flotilla's to give: a model must not make an engine listen elsewhere. */
+/** Placeholders that Flotilla sets itself: a model must not make an engine listen on another address. */
 export const OWN_PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...SOURCE_PLACEHOLDERS,
   'host',
@@ -16,8 +16,8 @@ export const OWN_PLACEHOLDERS: ReadonlySet<string> = new Set([
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g
 
 /**
- * The text with each `{{name}}` replaced, or the first name that has no value. One pass: what a value says is never
- * taken for a placeholder.
+ * The text with each `{{name}}` replaced, or the first name without a value. One pass: a value is never searched for
+ * placeholders.
  */
 export function fillIn(
   text: string,

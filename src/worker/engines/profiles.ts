@@ -1,13 +1,16 @@
 import type { EngineProfile } from '../../api/engine-profile.ts'
 import { readUserProfiles, signatureOf } from './user-profiles.ts'
 
-/** A name of an engine that this node has heard of. A broken one shadows a built-in one: its author wanted another. */
+/**
+ * An engine's name that this node knows. A broken user profile still hides the built-in one: its author wanted to
+ * replace it.
+ */
 export type KnownEngine = { source: 'built-in' | 'user' } & (
   | { profile: EngineProfile; broken?: undefined }
   | { profile?: undefined; broken: string }
 )
 
-/** The profiles of a node: those built in, and those that users put into a folder. */
+/** The profiles of a node: the built-in ones, and those in the user's folder. */
 export class Profiles {
   readonly #folder: string
   readonly #builtIn: readonly EngineProfile[]
@@ -28,7 +31,7 @@ export class Profiles {
     return [...this.#known.keys()]
   }
 
-  /** Reads the folder again if something in it changed. True when it did. */
+  /** Reads the folder again if something in it has changed. Returns whether it has. */
   refresh(): boolean {
     const signature = signatureOf(this.#folder)
     if (signature === this.#signature) return false

@@ -2,7 +2,7 @@ import type { EngineProfile } from '../../api/engine-profile.ts'
 import { findInFolder, findOnMachine, programOf } from './find-program.ts'
 import type { Installed } from './installed.ts'
 
-/** Where the programs of the engines are. What was found is believed until told to look again. */
+/** Where the engines' programs are. A result is cached until `lookAgain`. */
 export class Programs {
   readonly #installed: Installed
   readonly #path: string | undefined
@@ -13,7 +13,7 @@ export class Programs {
     this.#path = path
   }
 
-  /** In what was installed for the engine, else on this machine. */
+  /** In the installed engine's folder, else on this machine. */
   find(profile: EngineProfile): string | undefined {
     if (!this.#found.has(profile)) this.#found.set(profile, this.lookFor(profile))
     return this.#found.get(profile)
@@ -23,7 +23,7 @@ export class Programs {
     return this.lookInFolder(profile) ?? findOnMachine(programOf(profile), this.#path)
   }
 
-  /** Only in what was installed. */
+  /** In the installed engine's folder only. */
   lookInFolder(profile: EngineProfile): string | undefined {
     const folder = this.#installed.folderOf(profile.name)
     return folder === undefined ? undefined : findInFolder(programOf(profile), folder)

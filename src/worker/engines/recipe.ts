@@ -9,7 +9,7 @@ import { findFileInFolder, findInFolder, findOnMachine, programOf } from './find
 import type { Installed, InstalledEngine } from './installed.ts'
 import { runCommand } from './run-command.ts'
 
-/** How to get an engine's program: as the profile says it, or as somebody asked for. */
+/** How to get an engine's program: the profile's recipe, or the one in the command. */
 export type Recipe = NonNullable<EngineProfile['install']>
 
 export interface FetchHooks {
@@ -17,7 +17,7 @@ export interface FetchHooks {
   onProgress: (progress: ProgressMessage) => void
 }
 
-/** Gets a file and checks its sha256. It stays where it is until released. */
+/** Fetches a file and checks its sha256. The file stays until it is released. */
 export type FetchArchive = (
   url: string,
   sha256: string,
@@ -29,16 +29,16 @@ export interface RecipeDeps {
   fetchArchive: FetchArchive
   clock: Clock
   env: NodeJS.ProcessEnv
-  /** Whose GPUs the machine has: some programs come in one build for each. */
+  /** The vendor of the machine's GPUs: some programs have one build for each. */
   gpuVendor: () => string | null
 }
 
-/** Something that is ready to become the engine: until `commit` nothing has changed. */
+/** A prepared engine: nothing has changed until `commit`. */
 export interface Prepared {
   commit(): Promise<void>
 }
 
-/** Equal for what gives an equal engine. */
+/** Equal for recipes that give the same engine. */
 export function recipeId(recipe: Recipe): string {
   if ('archive' in recipe) return `archive ${recipe.archive.sha256}`
   return `command ${createHash('sha256').update(JSON.stringify(recipe.command)).digest('hex')}`
@@ -57,7 +57,7 @@ export async function prepareArchive(
   let unpacked: string
   try {
     signal.throwIfAborted()
-    // What unpacks is loaded when it is needed: it would cost every worker some megabytes.
+    // The unpackers are loaded only when they are needed: they would cost every worker some megabytes.
     const { unpack } = await import('./unpack/unpack.ts')
     unpacked = await unpack(archive.path, installed.newFolder(profile.name), {
       signal,

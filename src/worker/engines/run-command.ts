@@ -8,7 +8,7 @@ export interface CommandToRun {
   env: NodeJS.ProcessEnv
   clock: Clock
   signal: AbortSignal
-  /** A line it printed: a sign of life. */
+  /** The command printed a line: a sign of life. */
   onLine: (line: string) => void
 }
 
@@ -19,15 +19,15 @@ const LAST_LINES = 20
 const MOST_LINE_CHARS = 500
 
 /**
- * Stands in for the command until its end. A watcher in the same process group reads a pipe whose other end only the
- * worker holds: when the worker dies, even by kill -9, the pipe closes and the whole group is killed. Then the shell
- * becomes the command, without looking at its arguments.
+ * Runs in front of the command. A watcher in the same process group reads a pipe whose other end only the worker holds:
+ * when the worker dies, even by kill -9, the pipe closes and the watcher kills the whole group. The shell then becomes
+ * the command, without interpreting its arguments.
  */
 const GUARD = '( trap "" TERM INT HUP; read _ <&3; kill -KILL 0 ) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
- * Runs a command to its end, in a process group of its own, for at most an hour. Rejects with its last lines when it
- * fails; when aborted, once nothing of it runs any more.
+ * Runs a command in a process group of its own, for at most an hour. Rejects with the command's last lines when it
+ * fails; when aborted, after every process of it has ended.
  */
 export async function runCommand({ command, folder, env, clock, signal, onLine }: CommandToRun): Promise<void> {
   signal.throwIfAborted()
@@ -49,7 +49,7 @@ export async function runCommand({ command, folder, env, clock, signal, onLine }
     try {
       if (child.pid !== undefined) process.kill(-child.pid, name)
     } catch {
-      // ESRCH: nothing of it runs any more.
+      // ESRCH: every process of it has ended.
     }
   }
   const cancels: (() => void)[] = []
@@ -69,9 +69,9 @@ export async function runCommand({ command, folder, env, clock, signal, onLine }
     child.once('error', (error) => resolve({ code: null, signal: null, error: error.message }))
     child.once('exit', (code, name) => {
       ended = { code, signal: name }
-      // The watcher, and whatever the command left behind.
+      // Ends the watcher, and any process that the command left behind.
       signalGroup('SIGKILL')
-      // What left the group as well may hold our pipes open for ever.
+      // A process that left the group may hold our pipes open for ever.
       cancels.push(clock.after(LAST_WORDS_MS, () => resolve(ended)))
     })
     child.once('close', () => resolve(ended))

@@ -1,4 +1,4 @@
-/** Waits for something, but not longer than the signal allows: rejects as soon as that is aborted. */
+/** Waits for the work; rejects as soon as the signal is aborted. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   signal.throwIfAborted()

@@ -9,7 +9,7 @@ import { messageOf } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 import { yamlProblem } from '../../platform/yaml-problem.ts'
 
-/** A profile that cannot be used: its name (its file's name where it has none), and what to mend where. */
+/** An unusable profile: its name (the file's name where it has none), and what to fix where. */
 export interface BrokenProfile {
   name: string
   reason: string
@@ -25,10 +25,10 @@ const MOST_PROFILES = 150
 const MOST_FILE_BYTES = 1024 * 1024
 const MOST_ISSUES_NAMED = 3
 
-/** Loaded when there is something to read: it would cost every worker some megabytes. */
+/** Loaded only when there is something to read: it would cost every worker some megabytes. */
 const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml
 
-/** Reads every `*.yaml` and `*.yml` in the folder. Mistakes are part of the answer: none of them ends the worker. */
+/** Reads every `*.yaml` and `*.yml` in the folder. Mistakes are part of the result; none of them ends the worker. */
 export function readUserProfiles(folder: string): UserProfiles {
   const read: Read[] = []
   const about = (reason: string): BrokenProfile => ({ name: basename(folder), reason })
@@ -47,7 +47,7 @@ export function readUserProfiles(folder: string): UserProfiles {
   return result
 }
 
-/** Changes whenever a file of the folder does. Costs one stat for each. */
+/** Changes whenever a file of the folder changes. Costs one stat for each file. */
 export function signatureOf(folder: string): string {
   try {
     return profileFiles(folder)
@@ -69,7 +69,7 @@ function profileFiles(folder: string): string[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
-  // Names that begin with a dot are what editors leave behind.
+  // Editors leave files whose names begin with a dot.
   return names.filter((name) => /^[^.].*\.ya?ml$/.test(name)).toSorted()
 }
 
@@ -121,7 +121,7 @@ function parseItem(source: Source, item: unknown, at: PropertyKey[]): Read {
   return { name: nameIn(item) ?? [source.file, ...at].join('#'), where, reason }
 }
 
-/** File and line of a field; of the nearest thing around it when the field itself is missing. */
+/** File and line of a field; of the closest enclosing field when it is missing. */
 function placeOf({ file, document, lines }: Source, path: PropertyKey[]): string {
   for (let length = path.length; length >= 0; length -= 1) {
     const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)

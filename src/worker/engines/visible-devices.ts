@@ -1,9 +1,9 @@
 /**
- * How runtimes are told that they may see no device at all, by the variable in which they look for a list. An empty list
- * means that to some, and the same as no list, so every device, to others:
- * - CUDA and HIP stop at the first index that does not exist. For CUDA an empty list would do; HIP takes it for none given.
- * - Level Zero takes an empty mask for none given as well, and passes over indexes that do not exist.
- * - ggml's Vulkan takes an empty list at its word and fails at an index that does not exist.
+ * How to tell a runtime that it may see no device, by the variable that holds its device list. Some runtimes take an
+ * empty list for none; others take it for no list at all and see every device:
+ * - CUDA and HIP stop at the first index that does not exist. CUDA would accept an empty list; HIP ignores one.
+ * - Level Zero ignores an empty mask, and skips indexes that do not exist.
+ * - ggml's Vulkan honours an empty list, and fails at an index that does not exist.
  */
 const NONE: Readonly<Record<string, string>> = {
   CUDA_VISIBLE_DEVICES: '-1',
@@ -11,7 +11,7 @@ const NONE: Readonly<Record<string, string>> = {
   ZE_AFFINITY_MASK: '9999',
 }
 
-/** The value of an environment variable that names devices, when there is none to name. */
+/** The value that means "no devices" for this variable. */
 export function noDevicesIn(variable: string): string {
   return NONE[variable] ?? ''
 }

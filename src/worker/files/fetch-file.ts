@@ -10,16 +10,18 @@ import { transfer, type TransferDeps } from './transfer.ts'
 
 export interface FetchFileDeps extends TransferDeps {
   store: Store
-  /** Transfers at the same time. */
+  /** Limits how many transfers run at the same time. */
   transfers: Turns
 }
 
-/** The name of what has arrived of a file: by its digest where that is known, so that any source of it goes on with it. */
+/**
+ * The name of a partial file: by its digest where that is known, so that any source of the same file can continue it.
+ */
 export function partId({ sha256, key }: Wanted): string {
   return idOf(sha256 === undefined ? key : `sha256:${sha256}`)
 }
 
-/** Brings one file into the store, unless it is there. It stays at least until nothing is being fetched any more. */
+/** Brings one file into the store, unless it is there. The file stays at least until no transfer is running. */
 export async function fetchFile(
   wanted: Wanted,
   sourceId: string,
@@ -45,7 +47,7 @@ export async function fetchFile(
   }
 }
 
-/** By its digest, or because an earlier run fetched it and ended before it could say so. */
+/** By its digest, or by the record of an earlier run that fetched it and ended before it could note that. */
 async function findFetched(wanted: Wanted, id: string, { layout, claims }: Store): Promise<Fetched | undefined> {
   const record = await readRecord(layout, id)
   const sha256 = wanted.sha256 ?? record?.sha256 ?? undefined

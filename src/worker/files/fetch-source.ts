@@ -10,11 +10,11 @@ import { sweep } from './store/sweep.ts'
 import { buildTree } from './store/trees.ts'
 
 export interface FetchSourceDeps extends FetchFileDeps, ResolveDeps {
-  /** By the id of their part: two sources may want the same file. */
+  /** By the id of the partial file: two sources may want the same file. */
   files: SharedWork<Fetched>
 }
 
-/** Brings all files of a source into the store and notes in its manifest, which is there, that it is complete. */
+/** Brings all files of a source into the store and marks its manifest, which exists, as complete. */
 export async function fetchSource(
   { id, label, source }: { id: string; label: string; source: RemoteSource },
   deps: FetchSourceDeps,
@@ -34,7 +34,7 @@ export async function fetchSource(
     const fetched = await space.withRoom(label, missing, async (reservation) => {
       const onProgress = (progress: FileProgress): void => {
         const { path, doneBytes, totalBytes, arrivedBytes } = progress
-        // Before anything has arrived it is only being read again, and takes no more room than it did.
+        // Until bytes arrive, the existing part is only being read again and needs no more room than it has.
         if (arrivedBytes > 0 && missing.has(path)) reservation.set(path, totalBytes! - doneBytes)
         report({ ...progress, ofFiles })
       }
@@ -46,7 +46,9 @@ export async function fetchSource(
   store.log.info({ source: label, files: files.length, took_ms: clock.nowMs() - beganAtMs }, 'model files: fetched')
 }
 
-/** How much of each file of known size is still to come; from here on its blob is not deleted. Needs the lock. */
+/**
+ * How many bytes of each file of known size are still to come; from here on its blob is not deleted. Needs the lock.
+ */
 async function missingBytes(files: readonly Wanted[], { store }: FetchSourceDeps): Promise<Map<string, number>> {
   const { layout, claims } = store
   const missing = new Map<string, number>()
@@ -67,7 +69,7 @@ async function missingBytes(files: readonly Wanted[], { store }: FetchSourceDeps
   return missing
 }
 
-/** Whoever else wants the same file waits for the same transfer; its progress comes under the name that it has here. */
+/** Callers that want the same file share one transfer; each one sees its progress under its own name for the file. */
 async function fetchShared(
   wanted: Wanted,
   sourceId: string,
@@ -92,7 +94,7 @@ async function complete(
 ): Promise<void> {
   const { manifests, layout, clock } = store
   const manifest = manifests.get(id)
-  // Its models were deleted in the very moment that everybody stopped waiting for it.
+  // The source's models were deleted at the moment in which the last waiter left.
   if (!manifest) return
   const tree = await buildTree(layout, fetched)
   await manifests.put({ ...manifest, used_at: clock.nowMs(), content: { tree, main, files: fetched } })

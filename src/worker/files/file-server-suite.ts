@@ -14,7 +14,7 @@ export interface ServedFile {
 
 export interface SeenRequest {
   method: string
-  /** With the query. */
+  /** Includes the query. */
   path: string
   range: string | undefined
   ifRange: string | undefined
@@ -23,7 +23,7 @@ export interface SeenRequest {
 
 export type Behaviour = (request: IncomingMessage, response: ServerResponse, file: ServedFile | undefined) => void
 
-/** A file server with ranges and etags, that can be told to misbehave: each behaviour is for one request. */
+/** A file server with ranges and etags. It can be told to misbehave; each behaviour lasts for one request. */
 export class FileServer {
   readonly files = new Map<string, ServedFile>()
   readonly requests: SeenRequest[] = []
@@ -64,7 +64,7 @@ export class FileServer {
     return this.requests.filter((request) => request.path === path).map(({ range }) => range)
   }
 
-  /** Breaks all connections, as a server that dies does. */
+  /** Breaks all connections, like a server that dies. */
   async stop(): Promise<void> {
     this.#server.closeAllConnections()
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve))
@@ -87,7 +87,7 @@ export class FileServer {
   }
 }
 
-/** As a good server does. */
+/** Like a correct server. */
 export function serveFile(request: IncomingMessage, response: ServerResponse, file: ServedFile | undefined): void {
   if (!file) return void response.writeHead(404).end('there is nothing here')
   const { status, headers, body } = offer(request, file)

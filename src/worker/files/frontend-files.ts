@@ -7,11 +7,13 @@ import { unlessAborted } from '../../model-files/source/unless-aborted.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Trust } from '../../platform/tls/trust.ts'
 
-/** The models folder of the cluster's frontends. Signing and choosing a frontend stay with whoever implements it. */
+/**
+ * Access to the models folder of the cluster's frontends. The implementation signs the calls and chooses the frontend.
+ */
 export interface FrontendFiles {
   /**
-   * What to GET for a path below the folder; `headers` go to that host only. `attempt` counts from 0, so that another
-   * frontend can be named when one does not answer.
+   * What to GET for a path below the folder; `headers` go to that host only. `attempt` counts from 0, so that the next
+   * one can go to another frontend.
    */
   locate(
     path: string,
@@ -21,12 +23,12 @@ export interface FrontendFiles {
 
 export type FrontendEntry =
   | { kind: 'file'; size: number | undefined }
-  /** Paths are from the folder on. */
+  /** Paths are relative to the folder. */
   | { kind: 'folder'; files: { path: string; size: number }[] }
 
 const MOST_FILES = 10_000
 
-/** Where a frontend has a file now. No frontend that answers is nothing final. */
+/** Where a frontend serves a file now. When no frontend answers, the caller may try again. */
 export async function locateOnFrontend(
   frontend: FrontendFiles,
   path: string,
@@ -42,7 +44,10 @@ export async function locateOnFrontend(
   }
 }
 
-/** Whether a path is a file or a folder, and what is in it: a frontend answers with bytes, or with JSON for a folder. */
+/**
+ * Whether a path is a file or a folder, and the folder's files: a frontend answers with bytes, or with JSON for a
+ * folder.
+ */
 export function lookAtFrontend(
   frontend: FrontendFiles,
   path: string,

@@ -11,22 +11,25 @@ import { pathInSharedFolder } from './shared-folder.ts'
 import { SharedWork } from './shared-work.ts'
 import type { Store } from './store/store.ts'
 
-/** Files that are here and stay until they are released. */
+/** Files in the store that are kept until they are released. */
 export interface HeldFiles {
   path: string
   bytes: number
   release: () => void
 }
 
-/** Where files are that need not be brought here. */
+/** Folders whose files are used in place. */
 export interface LocalFolders {
-  /** Has all of them; then none is fetched. */
+  /** Holds the files of all models; then nothing is fetched. */
   shared: string | undefined
   /** The models folder of a frontend on this machine. */
   frontend: string | undefined
 }
 
-/** Brings sources here, one transfer for all that want the same, and keeps them for as long as somebody holds them. */
+/**
+ * Brings sources here, with one transfer for all callers that want the same, and keeps them while any caller holds
+ * them.
+ */
 export class SourceHolder {
   readonly #folders: LocalFolders
   readonly #store: Store
@@ -41,7 +44,7 @@ export class SourceHolder {
     this.#deps = deps
   }
 
-  /** Without a model's name it is for something else than a model. */
+  /** Without a model's name the files are not a model's, but for example an engine's. */
   async hold(
     text: string,
     modelName: string | undefined,
@@ -58,7 +61,7 @@ export class SourceHolder {
       const path = join(this.#folders.frontend, source.path)
       return use(path, `${showSource(text)} is expected there, in the models folder of the frontend on this machine.`)
     }
-    // What is not a model's file is not expected in the folder of models.
+    // Files that are not a model's are not expected in the models folder.
     if (sharedFolder !== undefined && modelName !== undefined) {
       return use(
         pathInSharedFolder(sharedFolder, source),
@@ -68,7 +71,7 @@ export class SourceHolder {
     return this.#holdRemote(text, source, modelName, signal, meter)
   }
 
-  /** Cancels what is being fetched, and takes no more. */
+  /** Cancels running transfers and accepts no more. */
   async close(reason: Error): Promise<void> {
     this.#ended ??= reason
     await this.#sources.close(reason)
@@ -97,7 +100,7 @@ export class SourceHolder {
     const { lock, claims, layout } = this.#store
     const id = idOf(text)
     const use = { id, label: showSource(text), modelName }
-    // From here on, before anything is waited for, nothing of it is deleted.
+    // Set before the first await: from here on no file of this source is deleted.
     const drop = claims.add(id, modelName)
     try {
       const find = () => lock.run(() => noteUse(this.#store, use))
@@ -127,7 +130,7 @@ export class SourceHolder {
     }
   }
 
-  /** What has just been released was used until now. */
+  /** Files count as used until their release. */
   async #release(drop: () => boolean, use: Use): Promise<void> {
     const { lock, manifests, clock, log } = this.#store
     const usedAt = clock.nowMs()

@@ -5,12 +5,12 @@ import { localModel } from '../../model-files/header/local-model.ts'
 import { parseSource } from '../../model-files/source/source.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** A drive over the network may hang; whoever asks waits a little longer than this. */
+/** A network drive may hang; the caller waits a little longer than this. */
 const READ_WITHIN_MS = 15_000
 
 /**
- * What the header of a model's file on this node says. Only `file:` sources, which nobody else can look into; anything
- * else that the model's options name is left to control.
+ * What the header of a model's file on this node says. Only for `file:` sources, which only this node can read; control
+ * inspects the other sources.
  */
 export async function inspectLocalModel({
   source,
@@ -24,6 +24,6 @@ export async function inspectLocalModel({
     return parsed.kind === 'local' ? localModel(parsed.path) : undefined
   }
   const { header } = await inspectModel({ source, options }, find, AbortSignal.timeout(READ_WITHIN_MS))
-  // They are here: nothing is fetched.
+  // The files are in place: nothing is fetched.
   return { payload_bytes: 0, header: header && toHeaderMessage(header) }
 }

@@ -9,9 +9,9 @@ const CHUNK_BYTES = 1024 * 1024
 const MOST_REMEMBERED = 1000
 const MOST_FILES = 100_000
 
-/** Files that are on the node already and are used where they are. */
+/** Files that are on the node already and are used in place. */
 export class LocalFiles {
-  /** What has been verified, with the facts that change when a file does: large files are not read at every start. */
+  /** Verified files, by facts that change when the file does: large files are not hashed again at every start. */
   readonly #verified = new Map<string, string>()
 
   /** `path` is a file, one of the parts of a split file, or a folder. `hint` says what to do when it is missing. */
@@ -48,7 +48,7 @@ async function bytesOf(path: string, hint: string): Promise<number> {
   try {
     const facts = await stat(path)
     if (!facts.isDirectory()) {
-      // Also says whether we may read it.
+      // Fails if the worker may not read the file.
       await (await open(path, 'r')).close()
       return facts.size
     }

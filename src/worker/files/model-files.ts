@@ -13,11 +13,11 @@ import { removeSource, type Removed } from './store/removal.ts'
 import type { Store } from './store/store.ts'
 
 export interface ModelFilesOptions extends TransferOptions {
-  /** Ours alone: nobody else may change what is in it. */
+  /** Belongs to the worker: no other program may change its content. */
   folder: string
-  /** Where the files of all models are already; then none is fetched. */
+  /** Holds the files of all models; then nothing is fetched. */
   sharedFolder?: string | undefined
-  /** The models folder of a frontend on this machine, whose files are used where they are. */
+  /** The models folder of a frontend on this machine; its files are used in place. */
   frontendFolder?: string | undefined
   frontend: FrontendFiles
   clock: Clock
@@ -26,30 +26,30 @@ export interface ModelFilesOptions extends TransferOptions {
 
 export interface ModelToStage {
   modelName: string
-  /** None: the engine needs no files, or gets them by itself. */
+  /** Null: the engine needs no files, or fetches them itself. */
   source: string | null
   options: Options
 }
 
 export interface Waiting {
   signal: AbortSignal
-  /** At most four times a second. */
+  /** Called at most four times a second. */
   onProgress: (progress: ProgressMessage) => void
 }
 
 export interface StagedModel {
   /** The main file, or the folder of a repository. */
   modelPath: string | undefined
-  /** Those of the model, with paths in place of sources. */
+  /** The model's options, with paths in place of sources. */
   options: Options
   bytes: number
   release: () => void
 }
 
 /**
- * The model files of this node: brought here once, kept under their digests, deleted when nobody needs them. A source that
- * is complete is used as it is, without asking where it came from: a start needs no network, and all replicas on the node
- * run the same bytes. What has changed at the origin is fetched when the model's files are deleted, or its source changes.
+ * The model files of this node: fetched once, stored by digest, deleted when no model needs them. A complete source is
+ * used without asking its origin: a start needs no network, and all replicas on the node run the same bytes. A newer
+ * version at the origin is fetched only after the model's files are deleted or its source changes.
  */
 export class ModelFiles {
   readonly #store: Store
@@ -66,7 +66,10 @@ export class ModelFiles {
     return new ModelFiles(store, new SourceHolder(folders, store, wireTransfers(options, store)))
   }
 
-  /** Brings everything here that a model needs, and keeps it until it is released. After a restart it is staged again. */
+  /**
+   * Brings all files of a model here, and keeps them until they are released. After a restart of the worker, stage them
+   * again.
+   */
   async stage({ modelName, source, options }: ModelToStage, { signal, onProgress }: Waiting): Promise<StagedModel> {
     const companions = companionsOf(options)
     const sources = new Set([...(source === null ? [] : [source]), ...companions.map(([, text]) => text)])
@@ -95,7 +98,9 @@ export class ModelFiles {
     }
   }
 
-  /** One file that is not a model's, such as an engine's archive. It may be deleted a week after it was released. */
+  /**
+   * Fetches one file that is not a model's, such as an engine's archive. It may be deleted a week after its release.
+   */
   async fetch(source: string, { signal, onProgress }: Waiting): Promise<HeldFiles> {
     const parsed = parseSource(source)
     if (parsed.kind === 'hub' && parsed.path === undefined) {
@@ -109,7 +114,7 @@ export class ModelFiles {
     }
   }
 
-  /** Deletes what is here of a model; what other models need as well stays. Refused while it is in use. */
+  /** Deletes a model's files; files that other models need stay. Refused while the model is in use. */
   delete(modelName: string): Promise<Removed> {
     const { lock, claims, manifests } = this.#store
     return lock.run(async () => {
@@ -131,7 +136,7 @@ export class ModelFiles {
     })
   }
 
-  /** Stops all transfers; what has arrived stays for the next run. */
+  /** Stops all transfers; partial files stay for the next run. */
   async dispose(): Promise<void> {
     await this.#holder.close(new AppError('unavailable', 'This node is stopping.'))
     await this.#store.lock.run(async () => {})

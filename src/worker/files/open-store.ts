@@ -17,14 +17,14 @@ import type { Store } from './store/store.ts'
 import { removeLeftovers, sweep } from './store/sweep.ts'
 
 export interface TransferOptions {
-  /** What all files here may take; above it what was used longest ago is deleted. */
+  /** The space that all files together may take; beyond it, the least recently used are deleted. */
   quotaBytes?: number | undefined
   /** For all transfers together. */
   bytesPerSecond?: number | undefined
   hfEndpoint: string
   /** Sent to the endpoint's own host only. */
   hfToken?: string | undefined
-  /** Hosts and ranges besides the internet that sources may lead to. */
+  /** Hosts and ranges outside the public internet that sources may point to. */
   allowSources?: readonly string[]
   freeBytes: () => Promise<{ free: number; total: number }>
   random?: () => number
@@ -32,9 +32,9 @@ export interface TransferOptions {
 }
 
 export interface TransferLimits {
-  /** A connection that brings nothing for so long is cut. */
+  /** A connection that delivers nothing for this long is cut. */
   stallMs: number
-  /** The disk is looked at again each time so much has been written. */
+  /** How many bytes are written between two checks of the free disk space. */
   checkEveryBytes: number
   retry: RetryLimits
 }
@@ -44,7 +44,7 @@ const CHECK_EVERY_BYTES = 256 * 1024 * 1024
 const TRANSFERS_AT_ONCE = 4
 const QUESTIONS_AT_ONCE = 8
 
-/** Opens the folder and tidies up what an earlier run has left. */
+/** Opens the folder and removes leftovers of an earlier run. */
 export async function openStore({ folder, clock, log }: { folder: string; clock: Clock; log: Logger }): Promise<Store> {
   const layout = new Layout(folder)
   await layout.make()
@@ -55,7 +55,7 @@ export async function openStore({ folder, clock, log }: { folder: string; clock:
   return store
 }
 
-/** Everything that fetching needs, put together. */
+/** Puts together everything that a transfer needs. */
 export function wireTransfers(
   options: TransferOptions & { folder: string; frontend: FrontendFiles },
   store: Store,

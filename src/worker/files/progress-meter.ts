@@ -3,18 +3,18 @@ import type { Clock } from '../../platform/run/clock.ts'
 import type { FileProgress } from './store/fetched.ts'
 
 const PERIOD_MS = 250
-/** The rate is that of the last few seconds. */
+/** The rate covers the last few seconds. */
 const RATE_SAMPLES = 20
 
 /**
- * Adds up how far all files of all sources have come, and tells it at most four times a second. Totals are told once every
- * source has said what it consists of, so that they never grow; what is done and the file's number never shrink.
+ * Adds up the progress of all files of all sources and reports it at most four times a second. Totals are reported once
+ * every source has said which files it has, so that they never grow; the bytes done and the file's number never shrink.
  */
 export class ProgressMeter {
   readonly #clock: Clock
   readonly #tell: (progress: ProgressMessage) => void
   readonly #expectedSources: number
-  /** How many files each source has. */
+  /** The number of files of each source. */
   readonly #sources = new Map<string, number>()
   readonly #files = new Map<string, FileProgress>()
   readonly #samples: { atMs: number; bytes: number }[] = []
@@ -37,7 +37,7 @@ export class ProgressMeter {
     this.#expectedSources = expectedSources
   }
 
-  /** `source` tells files of the same name apart. */
+  /** `source` distinguishes files of the same name. */
   set(source: string, progress: FileProgress): void {
     const { path, doneBytes, totalBytes, arrivedBytes, ofFiles = 1 } = progress
     const key = `${source}/${path}`
@@ -49,7 +49,7 @@ export class ProgressMeter {
     this.#totalBytes += (totalBytes ?? 0) - (before?.totalBytes ?? 0)
     this.#unknownTotals += (totalBytes === null ? 1 : 0) - (before?.totalBytes === null ? 1 : 0)
     this.#completeFiles += (isComplete(progress) ? 1 : 0) - (before && isComplete(before) ? 1 : 0)
-    // What had arrived before we began to watch is no part of the rate.
+    // Bytes from before this watch began do not count towards the rate.
     this.#arrivedBytes += Math.max(0, arrivedBytes - (before?.arrivedBytes ?? arrivedBytes))
     if (doneBytes > (before?.doneBytes ?? 0)) this.#file = path
     this.#schedule()
@@ -62,7 +62,7 @@ export class ProgressMeter {
 
   #schedule(): void {
     if (this.#cancel || this.#disposed) return
-    // A clock that is set back must not silence it for as long.
+    // If the clock is set back, reports must not stop for the same time.
     const waitMs = Math.min(PERIOD_MS, this.#toldAtMs + PERIOD_MS - this.#clock.nowMs())
     if (waitMs <= 0) return this.#tellNow()
     this.#cancel = this.#clock.after(waitMs, () => {
@@ -75,7 +75,7 @@ export class ProgressMeter {
     this.#toldAtMs = this.#clock.nowMs()
     const isListed = this.#sources.size >= this.#expectedSources
     const isWhole = isListed && this.#files.size === this.#totalFiles && this.#unknownTotals === 0
-    // A file that has to be fetched anew makes no progress for a while; that is no reason to go back.
+    // A file that is fetched from the beginning again shows no progress for a while, instead of going back.
     this.#toldDoneBytes = Math.max(this.#toldDoneBytes, this.#doneBytes)
     if (isListed) this.#toldIndex = Math.max(this.#toldIndex, Math.min(this.#totalFiles, this.#completeFiles + 1))
     this.#tell({

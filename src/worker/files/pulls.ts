@@ -4,9 +4,9 @@ import type { Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { ModelFiles } from './model-files.ts'
 
-/** More would only share the same line. */
+/** More transfers would only share the same line. */
 const MOST_RUNNING = 32
-/** How one ended is told for so long, and of so many. */
+/** How long, and how many, results of finished pulls are remembered. */
 const REMEMBERED_MS = 10 * 60_000
 const MOST_REMEMBERED = 200
 
@@ -19,8 +19,8 @@ interface Pull {
 }
 
 /**
- * Model files that are fetched before a replica needs them. Whoever wants to know how far one is asks for it again; one
- * that nobody here knows, because the worker was restarted, begins anew and goes on where the files were left.
+ * Fetches model files before a replica needs them. A caller polls by asking for the same pull again. A pull that is
+ * unknown here, because the worker was restarted, starts again and continues from the files that have arrived.
  */
 export class Pulls {
   readonly #files: Pick<ModelFiles, 'stage'>
@@ -57,7 +57,7 @@ export class Pulls {
     return pull
   }
 
-  /** It ends with the transfers themselves when the worker stops. */
+  /** Ends with the transfers themselves when the worker stops. */
   async #fetch({ model_name: modelName, source, options }: ModelPullMessage, pull: Pull): Promise<void> {
     try {
       const onProgress = (progress: ProgressMessage): void => void (pull.progress = progress)

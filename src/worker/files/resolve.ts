@@ -11,7 +11,7 @@ export interface ResolveDeps extends HubDeps {
   frontend: FrontendFiles
 }
 
-/** Which files a source means, and where they are. */
+/** Which files a source consists of, and where they are. */
 export async function resolveSource(source: RemoteSource, deps: ResolveDeps, signal: AbortSignal): Promise<Resolved> {
   const resolved =
     source.kind === 'url'

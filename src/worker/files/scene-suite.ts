@@ -13,7 +13,7 @@ import { ModelFiles, type ModelFilesOptions, type ModelToStage, type StagedModel
 
 export const GIB = 2 ** 30
 
-/** Model files with defaults: much room, quick retries, no frontend. */
+/** Model files with defaults: plenty of room, quick retries, no frontend. */
 export async function openModelFiles(options: Partial<ModelFilesOptions> = {}): Promise<ModelFiles> {
   const files = await ModelFiles.open({
     folder: tempFolder(),
@@ -46,7 +46,7 @@ export function stage(
   return files.stage(whole, { signal: new AbortController().signal, onProgress: () => {}, ...waiting })
 }
 
-/** Lets the time of a virtual clock pass until the promise has settled. */
+/** Advances a virtual clock until the promise has settled. */
 export async function drive<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   let isSettled = false
   void promise.catch(() => {}).finally(() => (isSettled = true))
@@ -57,7 +57,7 @@ export async function drive<T>(clock: VirtualClock, promise: Promise<T>): Promis
   return promise
 }
 
-/** What is in one of the folders of the store. */
+/** The names in one of the store's folders. */
 export function listing(folder: string, inside: 'blobs' | 'manifests' | 'partial' | 'trees'): string[] {
   return existsSync(join(folder, inside)) ? readdirSync(join(folder, inside)).toSorted() : []
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { RemoteSource } from '../../model-files/source/source.ts'
 
-/** Where a source's files lie in a folder that has them all already. */
+/** Where a source's files are in a shared folder that holds all models. */
 export function pathInSharedFolder(folder: string, source: RemoteSource): string {
   switch (source.kind) {
     case 'frontend':

@@ -12,13 +12,13 @@ interface Running<T> {
   result: Promise<T>
   stop: AbortController
   waiters: Set<Waiter>
-  /** The last report for each file: whoever joins later is told at once. */
+  /** The last report for each file: a caller that joins later gets it at once. */
   progress: Map<string, FileProgress>
 }
 
 /**
- * Work that is done once however many ask for it. Each waiter leaves by its own signal; the last one to leave cancels the
- * work, and waits for its end: when nobody is interested any more, nothing is going on any more.
+ * Work that runs once for all callers. Each waiter leaves by its own signal; the last one to leave cancels the work and
+ * waits for its end, so no work goes on without a waiter.
  */
 export class SharedWork<T> {
   readonly #running = new Map<string, Running<T>>()
@@ -29,7 +29,7 @@ export class SharedWork<T> {
     signal.throwIfAborted()
     let running = this.#running.get(key)
     while (running?.stop.signal.aborted) {
-      // It is being cancelled and still holds its files: begin again when it has let go of them.
+      // The running work is being cancelled and still holds its files: begin again when it has released them.
       await unlessAborted(ended(running.result), signal)
       running = this.#running.get(key)
     }
@@ -48,7 +48,7 @@ export class SharedWork<T> {
     }
   }
 
-  /** Cancels what runs and takes no more; resolves when all of it has ended. */
+  /** Cancels running work and accepts no more; resolves when all of it has ended. */
   async close(reason: Error): Promise<void> {
     this.#closed = reason
     const running = [...this.#running.values()]

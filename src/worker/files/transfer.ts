@@ -12,11 +12,14 @@ import type { Reservation, Space } from './store/space.ts'
 export interface TransferDeps extends AskDeps {
   bandwidth: Bandwidth
   space: Space
-  /** The disk is looked at again each time so much has been written. */
+  /** How many bytes are written between two checks of the free disk space. */
   checkEveryBytes: number
 }
 
-/** Fetches what is missing of a file, in as many tries as it takes. `onBytes` is told how many have arrived, also when that is none but the part has changed. */
+/**
+ * Fetches the missing bytes of a file, in as many tries as it takes. `onBytes` gets the number that has arrived, and is
+ * called with 0 when the part was changed without new bytes.
+ */
 export async function transfer(
   wanted: Wanted,
   part: Part,
@@ -57,7 +60,7 @@ async function take(
   onBytes(0)
   if (part.isComplete) return
   const unforeseen = new Map<string, number>()
-  // Whoever asked for it could not know how large it is, and so has reserved nothing.
+  // The caller did not know the size, and so has reserved no room.
   if (wanted.size === undefined && head.size !== null) unforeseen.set(wanted.path, head.size - part.doneBytes)
   const { space } = deps
   const fetch = (): Promise<void> =>
@@ -68,12 +71,12 @@ async function take(
   else await fetch()
 }
 
-/** Looks at what the server offers and makes the part fit to it. Throws when the offer is of no use. */
+/** Checks what the server offers and makes the part match it. Throws when the offer cannot be used. */
 async function begin(answer: HttpAnswer, wanted: Wanted, part: Part, nowMs: number): Promise<Head> {
   const { status, headers } = answer
   const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(headers['content-range'] ?? '')
   const rangeTotal = range && range[2] !== '*' ? Number(range[2]) : null
-  // Everything has arrived, and only that was not known.
+  // The part is complete; only its size was unknown.
   if (status === 416 && part.doneBytes > 0 && rangeTotal === part.doneBytes) return { ...part.head, size: rangeTotal }
   if (status === 416 && part.doneBytes > 0) return changed(part)
   if (status !== 200 && status !== 206) return judgeAnswer(answer, wanted.label, nowMs)
@@ -91,7 +94,7 @@ async function begin(answer: HttpAnswer, wanted: Wanted, part: Part, nowMs: numb
     if (Number(range?.[1]) !== part.doneBytes || !isSame) return changed(part)
     return sized(wanted, { etag, last_modified: lastModified, size: total })
   }
-  // It does not do ranges, or has another file by now: from the beginning.
+  // The server does not support ranges, or has another file now: start from the beginning.
   if (part.doneBytes > 0) await part.restart()
   const length = headers['content-length']
   return sized(wanted, { etag, last_modified: lastModified, size: length === undefined ? null : Number(length) })
@@ -143,7 +146,10 @@ async function receive(
   }
 }
 
-/** Each piece as it arrives. When the connection breaks, also what had arrived and was not read yet: Node drops that. */
+/**
+ * Each piece as it arrives. When the connection breaks, it also yields the bytes that were received and not read yet:
+ * Node drops those.
+ */
 async function* chunksOf({ body }: HttpAnswer, watch: StallWatch): AsyncGenerator<Buffer, void> {
   const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   try {

@@ -33,7 +33,7 @@ export const rx7900xtx: Machine = {
   },
 }
 
-/** Without a unique id (Navi 10 has none) and with GTT larger than its memory: still a card. */
+/** Has no unique id (as all Navi 10) and more GTT than its own memory: still a card. */
 export const rx5700xt: Machine = {
   files: {
     ...plainRam,

@@ -5,11 +5,11 @@ import { MOST_FILE_BYTES, readLine, type System } from './system.ts'
 import { findWithRocmSmi } from './rocm-smi.ts'
 import { wholeNumber } from './whole-number.ts'
 
-/** The kernel first: it is there without ROCm, takes a millisecond, and knows what an APU may take of the RAM. */
+/** Asks the kernel first: it works without ROCm, takes a millisecond, and knows how much RAM an APU may use. */
 export async function findAmd(edge: Edge): Promise<Reading<Found[]>> {
   const cards = await listCards(edge.system)
   const own = cards?.filter(({ vendor }) => vendor === '0x1002')
-  // With rocm-smi installed but no card there is nothing to ask it: it is a Python program of some hundred ms.
+  // rocm-smi is a Python program that takes some hundred ms; without a card there is nothing to ask it.
   if (own?.length === 0) return { ok: true, value: [] }
   const facts = await Promise.all((own ?? []).map((card) => readCard(edge, card)))
   const value = facts.flatMap((fact, index) => (fact === null ? [] : [toFound(fact, index)]))
@@ -17,7 +17,7 @@ export async function findAmd(edge: Edge): Promise<Reading<Found[]>> {
   return { ok: true, value: preferCards(value) }
 }
 
-/** What sysfs tells of one card, in bytes. */
+/** What sysfs says of one card, in bytes. */
 export interface AmdFacts {
   name: string
   uniqueId: string | null
@@ -26,23 +26,24 @@ export interface AmdFacts {
   vramUsed: number | null
   gttTotal: number | null
   gttUsed: number | null
-  /** Whether the driver measures how busy the memory is; it does so for every card and for no APU (but MI300A). */
+  /** Whether the driver measures how busy the memory is; it does for every card and for no APU (but MI300A). */
   hasMemoryLoad: boolean
 }
 
 export function toFound(facts: AmdFacts, index: number): Found {
   const { name, uniqueId, pciAddress, vramTotal, vramUsed, gttTotal, gttUsed } = facts
-  // ROCm takes this name wherever it takes an index.
+  // ROCm accepts this name wherever it accepts an index.
   const uuid = uniqueId !== null ? `GPU-${uniqueId}` : pciAddress !== null ? `pci-${pciAddress}` : `amd-${index}`
   const freeBytes = vramUsed === null ? null : Math.max(0, vramTotal - vramUsed)
-  // GTT is the RAM a GPU may use, half of it or so by default, for cards too; only an APU can compute in it at speed.
-  // An APU given more than that by the BIOS (96 GiB of a Strix Halo's 128, say) has all it needs as memory of its own.
+  // GTT is the RAM that a GPU may use, about half by default, and cards have it too; only an APU can compute in it at
+  // speed. An APU to which the BIOS gives more than that (96 GiB of a Strix Halo's 128, say) has all it needs as its
+  // own memory.
   const isApu = uniqueId === null && !facts.hasMemoryLoad && gttTotal !== null && gttTotal > vramTotal
   const shared = isApu ? { mostBytes: gttTotal, usedBytes: gttUsed ?? 0 } : null
   return { index, uuid, name, totalBytes: vramTotal, freeBytes, shared }
 }
 
-/** Beside a real card the small GPU of a desktop processor drives the screen and is not for models. */
+/** Beside a real card, the small GPU of a desktop processor drives the screen and is not used for models. */
 function preferCards(found: Found[]): Found[] {
   const cards = found.filter(({ shared }) => shared === null)
   return cards.length > 0 ? cards : found
@@ -67,7 +68,7 @@ async function readCard({ system, facts }: Edge, { folder, pciAddress }: Card): 
   }
 }
 
-/** Only boards for servers carry their name; libdrm's list knows the others by their numbers. */
+/** Only server boards carry their name; libdrm's list names the others by their ids. */
 async function readName(system: System, folder: string): Promise<string | null> {
   const product = await readLine(system, `${folder}/device/product_name`)
   if (product !== null) return product

@@ -3,8 +3,8 @@ import type { Found, Reading } from './hardware.ts'
 import { asFields, asList, parseLooseJson, textOf } from './loose-json.ts'
 
 /**
- * The GPU of an Apple chip computes in the machine's RAM. Macs with Intel processors have none that engines use. The
- * name cannot change while we run, and system_profiler takes up to a second: it is asked until it answers, then rarely.
+ * The GPU of an Apple chip computes in the machine's RAM. Macs with Intel processors have no GPU that engines use. The
+ * name cannot change while we run, and system_profiler takes up to a second: after the first answer it is asked rarely.
  */
 export async function findApple({ system, tools, facts }: Edge): Promise<Reading<Found[]>> {
   const known = await facts.get('apple gpus', async () => {
@@ -24,7 +24,7 @@ export async function findApple({ system, tools, facts }: Edge): Promise<Reading
   return { ok: true, value }
 }
 
-/** Names of the Apple GPUs; null when the output cannot be made out. */
+/** Names of the Apple GPUs; null when the output cannot be parsed. */
 export function parseDisplays(output: string): string[] | null {
   const list = asFields(parseLooseJson(output))?.['SPDisplaysDataType']
   if (!Array.isArray(list)) return null
@@ -34,6 +34,6 @@ export function parseDisplays(output: string): string[] | null {
     const vendor = fields === null ? null : textOf(fields, ['spdisplays_vendor'])
     return name !== null && (/^apple\b/i.test(name) || /apple/i.test(vendor ?? '')) ? name : []
   })
-  // A headless Mac or a screen listed as a second entry makes no second GPU: a chip has one.
+  // An Apple chip has one GPU: a headless Mac, or a screen listed as a second entry, does not make another.
   return names.slice(0, 1)
 }

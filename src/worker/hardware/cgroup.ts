@@ -3,7 +3,7 @@ import { wholeNumber } from './whole-number.ts'
 
 export interface CgroupLimit {
   limitBytes: number
-  /** Without the part of the page cache that is given up first, as Kubernetes counts it. */
+  /** Without the inactive page cache, which is reclaimed first; Kubernetes counts it the same way. */
   usedBytes: number
 }
 
@@ -19,7 +19,7 @@ const generations = {
 } as const
 type Generation = keyof typeof generations
 
-/** The limits of all groups this process is in that are tighter than the machine. */
+/** The limits, tighter than the machine's memory, of all groups that contain this process. */
 export async function readLimits(system: System, machineBytes: number): Promise<CgroupLimit[]> {
   const paths = parseSelfCgroup((await system.readFile('/proc/self/cgroup', 16 * 1024)) ?? '')
   const limits: CgroupLimit[] = []
@@ -34,8 +34,8 @@ export async function readLimits(system: System, machineBytes: number): Promise<
 }
 
 /**
- * Lines are `0::/path` (v2) and `9:memory:/path` (v1). A container may see the path as the host does, though its own
- * group is what it finds at the mount: paths that lead nowhere cost nothing, and the root is always looked at.
+ * Lines are `0::/path` (v2) and `9:memory:/path` (v1). A container may see the host's path, though its own group is at
+ * the mount: paths that do not exist cost nothing, and the root is always read.
  */
 export function parseSelfCgroup(text: string): Record<Generation, string> {
   const paths = { v2: '/', v1: '/' }
@@ -51,9 +51,9 @@ export function parseSelfCgroup(text: string): Record<Generation, string> {
 
 const MOST_LEVELS = 16
 
-/** The group and those around it, `/a/b` → `/a/b`, `/a`, ``: a limit anywhere above binds as well. */
+/** The group and its parents, `/a/b` → `/a/b`, `/a`, ``: a limit at any level binds. */
 export function levels(path: string): string[] {
-  // `..` stands for groups outside our namespace, which cannot be looked at.
+  // `..` stands for groups outside our namespace, which cannot be read.
   const parts = path.split('/').filter((part) => part !== '' && part !== '.' && part !== '..')
   const all = parts.map((_, index) => `/${parts.slice(0, parts.length - index).join('/')}`)
   return [...all.slice(0, MOST_LEVELS - 1), '']
@@ -62,7 +62,7 @@ export function levels(path: string): string[] {
 async function readLimit(system: System, generation: Generation, path: string): Promise<CgroupLimit | null> {
   const { mount, limit, used, cache } = generations[generation]
   const limitBytes = wholeNumber(await readLine(system, `${mount}${path}/${limit}`))
-  // `max` is no limit; limits of 0 are set for a moment while a group is being ended.
+  // `max` means no limit; a limit of 0 is set for a moment while a group is being removed.
   if (limitBytes === null || limitBytes === 0) return null
   const usage = wholeNumber(await readLine(system, `${mount}${path}/${used}`)) ?? 0
   const stat = (await system.readFile(`${mount}${path}/memory.stat`, MOST_FILE_BYTES)) ?? ''

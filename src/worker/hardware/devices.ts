@@ -4,12 +4,14 @@ const MOST_DEVICES = 64
 const MOST_NAME_CHARS = 200
 
 /**
- * What is free is believed for three heartbeats. Names and totals last longer, but to place a model on a figure from
- * minutes ago is worse than to know that it is not known.
+ * A figure of free memory is used for three heartbeats. Names and totals are used for longer, but placing a model by a
+ * free figure from minutes ago is worse than knowing that it is unknown.
  */
 const FREE_FOR_MS = 15_000
 
-/** Devices as they are reported: memory of their own and their share of the RAM together, in whole bytes, each once. */
+/**
+ * Devices as they are reported: their own memory and their share of the RAM together, in whole bytes, each device once.
+ */
 export function toDevices(found: readonly Found[], ram: Space, ageMs: number): Device[] {
   const byUuid = new Map<string, Device>()
   for (const one of found) {

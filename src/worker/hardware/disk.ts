@@ -4,7 +4,7 @@ import type { System } from './system.ts'
 
 const MOST_PARENTS = 64
 
-/** The disk that holds `folder`, or that will once the folder is made. */
+/** The disk that holds `folder`, or will hold it once the folder is made. */
 export async function measureDisk(system: System, folder: string): Promise<Reading<Space>> {
   let at = path.resolve(folder)
   for (let i = 0; i < MOST_PARENTS; i += 1) {
@@ -16,7 +16,7 @@ export async function measureDisk(system: System, folder: string): Promise<Readi
   return { ok: false, why: `no part of ${folder} exists` }
 }
 
-/** Network file systems answer with odd numbers at times. */
+/** Network file systems sometimes report negative or non-finite numbers. */
 function tidy({ totalBytes, availableBytes }: Space): Space {
   const total = Number.isFinite(totalBytes) ? Math.max(0, totalBytes) : 0
   return { totalBytes: total, availableBytes: Number.isFinite(availableBytes) ? clamp(availableBytes, total) : 0 }

@@ -5,18 +5,18 @@ export interface Card {
   /** Its folder, `/sys/class/drm/card0`. */
   folder: string
   vendor: string
-  /** Where it sits, `0000:03:00.0`; null when it is not on a PCI bus. */
+  /** Its PCI address, `0000:03:00.0`; null when it is not on a PCI bus. */
   pciAddress: string | null
 }
 
 const DRM = '/sys/class/drm'
 
-/** Intel's integrated GPU has sat here in every processor so far; it has no memory of its own. */
+/** The address of Intel's integrated GPU in every processor so far; that GPU has no memory of its own. */
 export const INTEL_INTEGRATED_AT = '0000:00:02.0'
 
 const MOST_CARDS = 128
 
-/** All cards in the kernel's order; null when the kernel lists none at all, not even a folder for them. */
+/** All cards in the kernel's order; null when the kernel does not even have a folder for them. */
 export async function listCards(system: System): Promise<Card[] | null> {
   const names = await system.list(DRM)
   if (names === null) return null

@@ -1,12 +1,12 @@
 import type { Clock } from '../../platform/run/clock.ts'
 
-/** Facts that hardly ever change: names and lists of cards. Free memory is never among them. */
+/** Cached facts that hardly ever change, such as names and lists of cards. Free memory is never among them. */
 export interface Facts {
-  /** The fact as known, or as `load` finds it now; null (not found) is not remembered. */
+  /** The cached fact, or else what `load` finds; null (not found) is not cached. */
   get<T>(key: string, load: () => Promise<T | null>): Promise<T | null>
 }
 
-/** Long enough to cost nothing, short enough that a card put in while we run shows up before anyone asks why not. */
+/** Long enough to cost nothing, short enough that a card that is added while we run soon shows up. */
 const KNOWN_FOR_MS = 10 * 60_000
 const MOST_FACTS = 256
 

@@ -13,14 +13,16 @@ const fakeDevices = z
       name: z.string().min(1).max(200),
       total_vram: z.int().positive(),
       unified: z.boolean().default(false),
-      /** What can really be had of it, when that is less than it says: engines that want more run out of memory. */
+      /**
+       * The memory that can really be used, when that is less than the total: engines that take more run out of memory.
+       */
       usable_vram: z.int().nonnegative().optional(),
     }),
   )
   .min(1)
   .max(64)
 
-/** A replica as far as pretended memory goes. */
+/** A replica that holds pretended memory. */
 export interface Pretender {
   readonly spec: {
     readonly engine: string
@@ -32,8 +34,8 @@ export interface Pretender {
 }
 
 /**
- * GPUs that are not there, for tests and demos on machines without any. Simulated engines hold on them what they declare
- * (`memory_bytes`), in equal parts on each that they were given, for as long as their process lives.
+ * Pretended GPUs, for tests and demos on machines without any. A simulated engine holds what it declares
+ * (`memory_bytes`), in equal parts on each of its devices, for as long as its process lives.
  */
 export class FakeDevices {
   readonly #devices: z.infer<typeof fakeDevices>
@@ -42,7 +44,10 @@ export class FakeDevices {
     this.#devices = devices
   }
 
-  /** Those that the environment describes, as a JSON list of `{ name, total_vram }`; undefined when there are none. */
+  /**
+   * The devices that the environment describes, as a JSON list of `{ name, total_vram }`; undefined when there are
+   * none.
+   */
   static from(env: Readonly<Record<string, string | undefined>>): FakeDevices | undefined {
     const text = env[variable]
     if (text === undefined || text === '') return undefined
@@ -58,7 +63,7 @@ export class FakeDevices {
     return this.#devices.length
   }
 
-  /** The machine as it is, with these devices in place of its own. */
+  /** The machine, with these devices in place of its own. */
   onto<Machine extends Hardware>(machine: Machine, replicas: readonly Pretender[]): Machine {
     const devices = this.#devices.map(({ name, total_vram, unified }, index) => ({
       index,
@@ -71,7 +76,7 @@ export class FakeDevices {
     return { ...machine, gpu_vendor: 'nvidia', devices }
   }
 
-  /** What the tool of a vendor would say of the engines' processes. */
+  /** Stands in for the vendor's tool that reports memory by process. */
   vramOf(replicas: () => readonly Pretender[]): ProcessVram {
     return {
       read: async () =>
@@ -81,7 +86,7 @@ export class FakeDevices {
     }
   }
 
-  /** The simulated engine as one that needs a GPU, and takes exactly what it declares of it. */
+  /** Makes the simulated engine need a GPU and take exactly the memory that it declares. */
   profilesFrom(profiles: readonly EngineProfile[]): EngineProfile[] {
     return profiles.map((profile) =>
       profile.name === 'sim'
@@ -90,7 +95,7 @@ export class FakeDevices {
     )
   }
 
-  /** Tells a simulated engine above what it runs out of memory, by what the others have left on its devices. */
+  /** Tells a simulated engine how much memory the other replicas leave it, beyond which it fails. */
   environmentFor(spec: Pretender['spec'], replicas: readonly Pretender[]): Record<string, string> {
     const own = (spec.devices ?? []).flatMap((index) => {
       const device = this.#devices[index]
@@ -109,7 +114,7 @@ function heldOn(index: number, replicas: readonly Pretender[]): number {
     .reduce((sum, replica) => sum + shareOf(replica), 0)
 }
 
-/** None when it holds nothing: it is no simulated engine, or there is no process yet or any more. */
+/** Empty when the replica holds nothing: it is not a simulated engine, or has no process. */
 function devicesOf({ spec, state, pid }: Pretender): readonly number[] {
   return spec.engine === 'sim' && (pid !== undefined || state === 'loading') ? (spec.devices ?? []) : []
 }

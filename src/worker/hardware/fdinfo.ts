@@ -1,18 +1,18 @@
-/** What one client of a graphics driver holds, in bytes. A client is one opening of a device. */
+/** What one client of a graphics driver holds, in bytes. A client is one open handle of a device. */
 export interface DrmClient {
   pid: number
-  /** Where the device sits, `0000:03:00.0`. */
+  /** The PCI address of the device, `0000:03:00.0`. */
   address: string
   /** The device's own memory. */
   vram: number
-  /** The machine's memory that the device works in. */
+  /** RAM that the device uses. */
   gtt: number
 }
 
 /**
- * Lines of `/proc/<pid>/fdinfo/<fd>:drm-<key>:\t<value>`, as grep prints them. A client that is open several times, in one
- * process or in several that inherited it, is told once. Keys: amdgpu has `memory-vram`, and `resident-vram` from Linux
- * 6.13 on; xe has `resident-vram0` for each tile; i915 has `resident-local0`.
+ * Lines of `/proc/<pid>/fdinfo/<fd>:drm-<key>:\t<value>`, as grep prints them. A client that has several descriptors,
+ * in one process or inherited by several, is returned once. Keys: amdgpu has `memory-vram`, and `resident-vram` from
+ * Linux 6.13 on; xe has `resident-vram0` for each tile; i915 has `resident-local0`.
  */
 export function parseClients(output: string): DrmClient[] {
   const clients = new Map<string, DrmClient>()
@@ -44,7 +44,7 @@ function fieldsByFile(output: string): Map<string, Map<string, string>> {
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2 }
 
-/** Undefined when the driver does not tell this kind of figure. */
+/** Undefined when the driver does not report this kind of figure. */
 function bytesOf(fields: ReadonlyMap<string, string>, kind: string, region: RegExp): number | undefined {
   let sum: number | undefined
   for (const [key, value] of fields) {

@@ -1,13 +1,13 @@
-/** What a worker's machine has, in bytes. The names are those of the API and the store. */
+/** What a worker's machine has, in bytes. The API and the store use the same names. */
 export interface Device {
   index: number
   uuid: string
   name: string
-  /** 0: there is such a device, but it does not say how much memory it has. Nothing can be placed on it. */
+  /** 0: the device does not report its memory. Nothing can be placed on it. */
   total_vram: number
-  /** null: not known at the moment. */
+  /** null: currently unknown. */
   available_vram: number | null
-  /** The device works in the machine's RAM, so what it takes is missing there and the other way round. */
+  /** The device uses the machine's RAM: what it takes is missing there, and the other way round. */
   unified: boolean
 }
 
@@ -19,12 +19,14 @@ export interface Hardware {
   /** Within the limits of the control group the worker runs in. */
   total_ram: number
   available_ram: number
-  /** Of the disk that holds the worker's folder; a total of 0 means that it could not be found out. */
+  /** The disk that holds the worker's folder; a total of 0 means that it could not be measured. */
   total_disk: number
   available_disk: number
 }
 
-/** With when the oldest figure of its memory was begun to be read: later ends of processes may not be in it. */
+/**
+ * With the time at which the read of its oldest memory figure began: processes that ended later may still be counted.
+ */
 export interface ReadHardware extends Hardware {
   begunMs: number
 }
@@ -35,18 +37,18 @@ export interface Space {
   availableBytes: number
 }
 
-/** A device as its vendor's tool or the kernel tells of it, before the machine's RAM is taken into account. */
+/** A device as the vendor's tool or the kernel reports it, before the machine's RAM is taken into account. */
 export interface Found {
   index: number
   uuid: string
   name: string
-  /** Its own memory; 0 when it has none or does not tell. */
+  /** Its own memory; 0 when it has none or does not report it. */
   totalBytes: number
-  /** What is free of its own memory; null when it does not tell. */
+  /** What is free of its own memory; null when it does not report that. */
   freeBytes: number | null
-  /** How much of the machine's RAM it may use besides; null for a card with memory of its own only. */
+  /** How much of the machine's RAM it may use as well; null for a card that only uses its own memory. */
   shared: { mostBytes: number; usedBytes: number } | null
 }
 
-/** What one attempt to look at a part of the machine came to. `why` is for the log. */
+/** The result of one attempt to read a part of the machine. `why` is for the log. */
 export type Reading<T> = { ok: true; value: T } | { ok: false; why: string }

@@ -5,7 +5,7 @@ import { readLine, type System } from './system.ts'
 import { wholeNumber } from './whole-number.ts'
 import { findWithXpuSmi } from './xpu-smi.ts'
 
-/** The tool first: the kernel tells how much memory a card has, but not how much of it is free. */
+/** Asks the tool first: the kernel reports how much memory a card has, but not how much of it is free. */
 export async function findIntel({ system, tools, facts }: Edge): Promise<Reading<Found[]>> {
   const cards = await listCards(system)
   const own = cards?.filter(({ vendor, pciAddress }) => vendor === '0x8086' && pciAddress !== INTEL_INTEGRATED_AT)
@@ -26,7 +26,7 @@ async function readCard(system: System, { folder, pciAddress }: Card, index: num
   return { index, uuid, name: `Intel GPU ${device ?? ''}`.trim(), totalBytes, freeBytes: free, shared: null }
 }
 
-/** i915 as Intel ships it says `lmem_total_bytes`, xe says it for each tile; i915 of plain kernels says nothing. */
+/** Intel's own i915 has `lmem_total_bytes`, xe has it for each tile; i915 of mainline kernels has neither. */
 async function readMemory(system: System, folder: string): Promise<number | null> {
   const whole = await firstNumber(system, [`${folder}/lmem_total_bytes`, `${folder}/device/lmem_total_bytes`])
   if (whole !== null) return whole

@@ -6,7 +6,7 @@ export function parseLooseJson(text: string): unknown {
     { from: text.indexOf('{'), to: text.lastIndexOf('}') },
     { from: text.indexOf('['), to: text.lastIndexOf(']') },
   ].filter(({ from, to }) => from >= 0 && to > from)
-  // What opens first is the whole, unless it belongs to a warning: `[WARNING] … {…}`.
+  // The first bracket opens the whole, unless it belongs to a warning: `[WARNING] … {…}`.
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
     try {
       return JSON.parse(text.slice(from, to + 1)) as unknown
@@ -25,7 +25,7 @@ export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The first of the named fields that says something, as text. Names differ in case between versions of a tool. */
+/** The first of the named fields with a value, as text. Names differ in case between versions of a tool. */
 export function textOf(fields: Fields, names: readonly string[]): string | null {
   for (const name of names) {
     const key = Object.hasOwn(fields, name) ? name : Object.keys(fields).find((key) => key.toLowerCase() === name)

@@ -1,14 +1,13 @@
 import type { Ran, System } from './system.ts'
 
 /**
- * A machine as hardware detection sees it. Of those in the files beside this one the H200 was recorded (uuid made
- * up). All others are written after documented formats and outputs that people have published: nobody has run this code
- * on them yet.
+ * A machine as hardware detection sees it. Among those in the files beside this one, the H200 was recorded (its uuid is
+ * made up). All others follow documented formats and published outputs: this code has not run on those machines yet.
  */
 export interface Machine {
   platform?: string
   arch?: string
-  /** Output of each command line; what is not here is not installed. */
+  /** The output of each command line; a command that is missing here is not installed. */
   commands?: Record<string, string | { code: number; stdout: string; stderr?: string }>
   files?: Record<string, string>
   memory?: { totalBytes: number; availableBytes: number }
@@ -21,7 +20,7 @@ export const NVIDIA_QUERY =
 export const ROCM_QUERY = 'rocm-smi --showproductname --showuniqueid --showmeminfo vram --json'
 export const PROFILER_QUERY = 'system_profiler SPDisplaysDataType -json'
 
-/** A System that is the described machine. Its folders are those that its files lie in. */
+/** A System that is the described machine. Its folders are those of its files. */
 export function systemOf(machine: Machine): System & { ran: string[] } {
   const files = machine.files ?? {}
   const ran: string[] = []

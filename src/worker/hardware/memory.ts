@@ -3,7 +3,7 @@ import type { Edge } from './edge.ts'
 import type { Reading, Space } from './hardware.ts'
 import { wholeNumber } from './whole-number.ts'
 
-/** The RAM that processes of this worker can have. */
+/** The RAM that this worker's processes can use. */
 export async function measureRam({ system, tools }: Edge): Promise<Reading<Space>> {
   if (system.platform === 'linux') {
     const machine = parseMeminfo((await system.readFile('/proc/meminfo', 16 * 1024)) ?? '') ?? system.memory()
@@ -12,7 +12,7 @@ export async function measureRam({ system, tools }: Edge): Promise<Reading<Space
   }
   const machine = withinLimits(system.memory(), [])
   if (system.platform !== 'darwin') return { ok: true, value: machine }
-  // The total is hw.memsize already: the runtime asks sysctl itself. Its free figure leaves out what macOS can give up.
+  // The total is hw.memsize already, since the runtime asks sysctl. Its free figure leaves out what macOS can reclaim.
   const ran = await tools.run(['vm_stat', '/usr/bin/vm_stat'], [])
   const availableBytes = ran.kind === 'exited' ? parseVmStat(ran.stdout) : null
   return { ok: true, value: withinLimits({ ...machine, availableBytes: availableBytes ?? machine.availableBytes }, []) }
@@ -28,7 +28,7 @@ export function parseMeminfo(text: string): Space | null {
   return { totalBytes: total * 1024, availableBytes: (kibibytes('MemAvailable') ?? guess) * 1024 }
 }
 
-/** Free, kept from earlier use, and read ahead: what macOS hands out before it compresses or swaps. */
+/** Free, inactive and speculative pages: what macOS hands out before it compresses or swaps. */
 export function parseVmStat(text: string): number | null {
   const pageBytes = wholeNumber(/page size of (\d+) bytes/.exec(text)?.[1])
   const pages = (name: string): number | null =>
@@ -38,7 +38,7 @@ export function parseVmStat(text: string): number | null {
   return (free + (pages('inactive') ?? 0) + (pages('speculative') ?? 0)) * pageBytes
 }
 
-/** The tightest of the machine and all control groups around us; never more available than there is. */
+/** The tightest of the machine and all control groups around us; available never exceeds the total. */
 export function withinLimits(machine: Space, limits: readonly CgroupLimit[]): Space {
   let { totalBytes, availableBytes } = machine
   for (const { limitBytes, usedBytes } of limits) {

@@ -1,6 +1,6 @@
 import { card, GIB, meminfo, NVIDIA_QUERY, plainRam, type Machine } from './machine-suite.ts'
 
-/** Recorded: driver 580.159.04, kernel 6.18, one GPU given to a virtual machine. There is no /sys/class/drm at all. */
+/** Recorded: driver 580.159.04, kernel 6.18, one GPU passed to a virtual machine. There is no /sys/class/drm. */
 export const h200: Machine = {
   commands: { [NVIDIA_QUERY]: '0, GPU-0a1b2c3d-1111-2222-3333-444455556666, NVIDIA H200, 143771, 0, 143156\n' },
   files: {
@@ -43,7 +43,7 @@ export const eightH100: Machine = {
   files: { '/proc/meminfo': meminfo(2113500000, 2050000000) },
 }
 
-/** On the host a split A100 still tells its memory as a whole. */
+/** On the host, a split A100 still reports its memory as a whole. */
 export const a100WithMig: Machine = {
   commands: {
     [NVIDIA_QUERY]:
@@ -55,7 +55,7 @@ export const a100WithMig: Machine = {
   files: plainRam,
 }
 
-/** In a container with one slice the tool may not look at the whole card. */
+/** In a container with one slice, the tool may not read the whole card. */
 export const migSliceInContainer: Machine = {
   commands: {
     [NVIDIA_QUERY]:
@@ -94,7 +94,7 @@ export const dgxSpark: Machine = {
   files: { '/proc/meminfo': meminfo(125489508, 117000000) },
 }
 
-/** An NVIDIA card beside the processor's GPU, no driver loaded. */
+/** An NVIDIA card beside the processor's GPU, with no driver loaded. */
 export const optimusWithoutDriver: Machine = {
   commands: {
     [NVIDIA_QUERY]: {

@@ -4,7 +4,7 @@ import { readLine } from './system.ts'
 import { describeRan } from './tools.ts'
 import { times, wholeNumber } from './whole-number.ts'
 
-/** Under WSL the tool lies outside the PATH of services. */
+/** Under WSL the tool is outside the PATH of services. */
 export const NVIDIA_SMI = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi']
 const QUERY = ['--query-gpu=index,uuid,name,memory.total,memory.used,memory.free', '--format=csv,noheader,nounits']
 const MIB = 1024 * 1024
@@ -13,7 +13,7 @@ export async function findNvidia({ system, tools }: Edge): Promise<Reading<Found
   const ran = await tools.run(NVIDIA_SMI, QUERY)
   if (ran.kind === 'exited') {
     const value = parseNvidiaSmi(ran.stdout)
-    // One lost GPU of several makes the tool fail although it lists the others.
+    // If one of several GPUs is lost, the tool fails although it lists the others.
     if (value.length > 0 || ran.code === 0) return { ok: true, value }
   }
   if (ran.kind === 'missing' && (await readLine(system, '/sys/devices/soc0/family')) === 'Tegra') {
@@ -27,8 +27,8 @@ export async function findNvidia({ system, tools }: Edge): Promise<Reading<Found
 const allOfRam = { totalBytes: 0, freeBytes: 0, shared: { mostBytes: Infinity, usedBytes: 0 } }
 
 /**
- * Lines of `index, uuid, name, total, used, free` in MiB. All else is passed over: warnings about the infoROM or the
- * driver, headers, lines about MIG slices (a GPU split by MIG is reported whole, as the tool does).
+ * Lines of `index, uuid, name, total, used, free` in MiB. All other lines are skipped: warnings about the infoROM or
+ * the driver, headers, lines about MIG slices (a GPU split by MIG is reported whole, as the tool reports it).
  */
 export function parseNvidiaSmi(output: string): Found[] {
   return output.split('\n').flatMap((line) => parseRow(line) ?? [])
@@ -38,7 +38,7 @@ function parseRow(line: string): Found | null {
   const cells = line.split(',').map((cell) => cell.trim())
   const index = wholeNumber(cells[0])
   if (cells.length < 6 || index === null || index > 9999) return null
-  // Whatever commas there are belong to the name.
+  // Any further commas belong to the name.
   const name = cells.slice(2, -3).join(', ')
   const uuid = isAbsent(cells[1]!) ? `nvidia-${index}` : cells[1]!
   const [total, used, free] = cells.slice(-3) as [string, string, string]
@@ -50,14 +50,14 @@ function parseRow(line: string): Found | null {
   return { index, uuid, name, totalBytes, freeBytes: totalBytes === 0 ? null : freeBytes, shared: null }
 }
 
-/** What Jetson, Thor and GB10 say about memory, because it is the machine's. Errors (a lost GPU) read otherwise. */
+/** What Jetson, Thor and GB10 print for memory, because it is the machine's. Errors (a lost GPU) look different. */
 function isAbsent(cell: string): boolean {
   return /^\[?(n\/a|not supported)\]?$/i.test(cell)
 }
 
 /**
- * Cards with memory of their own also lack a figure at times, a slice of an A100 in a container for one. Taking the
- * machine's RAM for theirs would invite models that cannot fit, so their memory is unknown instead.
+ * Cards with their own memory sometimes lack a figure, too, such as a slice of an A100 in a container. Taking the
+ * machine's RAM for theirs would place models that cannot fit, so their memory is unknown instead.
  */
 const isCard = /\b(geforce|rtx|gtx|quadro|tesla|titan|mig|[abhklmptv]\d{1,4}\w*)\b/i
 

@@ -32,7 +32,7 @@ export const arcA770: Machine = {
   files: { ...plainRam, ...card(0, '0000:00:02.0', INTEL), ...card(1, '0000:03:00.0', { ...INTEL, device: '0x56a0' }) },
 }
 
-/** Two tiles; this release tells what is used in `stats` only. */
+/** Two tiles; this release reports used memory in `stats` only. */
 export const dataCenterMax: Machine = {
   commands: {
     'xpu-smi discovery -j':
@@ -44,7 +44,7 @@ export const dataCenterMax: Machine = {
   files: { ...plainRam, ...card(1, '0000:29:00.0', { ...INTEL, device: '0x0bd5' }) },
 }
 
-/** No xpu-smi: the xe driver tells the size of each tile and nothing of what is free. */
+/** No xpu-smi: the xe driver reports the size of each tile, but not how much is free. */
 export const arcB580: Machine = {
   files: {
     ...plainRam,
@@ -101,7 +101,7 @@ export const intelMac: Machine = {
   memory: { totalBytes: 32 * GIB, availableBytes: GIB },
 }
 
-/** A container of 4 GiB on a machine of 126; its own group is the root of what it sees. */
+/** A container of 4 GiB on a machine of 126; its own group is the root of its view. */
 export const containerV2: Machine = {
   files: {
     ...plainRam,
@@ -112,7 +112,7 @@ export const containerV2: Machine = {
   },
 }
 
-/** A systemd service within a slice that has the limit. */
+/** A systemd service in a slice that has the limit. */
 export const serviceInSlice: Machine = {
   files: {
     ...plainRam,
@@ -125,7 +125,7 @@ export const serviceInSlice: Machine = {
   },
 }
 
-/** Docker on a host with control groups of the first generation; the path is the host's and leads nowhere in here. */
+/** Docker on a host with cgroups v1; the path is the host's and does not exist in the container. */
 export const containerV1: Machine = {
   files: {
     ...plainRam,

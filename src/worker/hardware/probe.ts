@@ -16,12 +16,12 @@ import type { System } from './system.ts'
 import { createTools } from './tools.ts'
 
 export interface HardwareProbe {
-  /** Measures now, or joins the measurement under way. Never rejects. */
+  /** Starts a measurement, or joins the running one. Never rejects. */
   measure(): Promise<ReadHardware>
 }
 
 export interface HardwareProbeOptions {
-  /** Where models are kept: its disk is the one reported. It need not exist yet. */
+  /** Where models are kept: its disk is reported. The folder need not exist yet. */
   folder: string
   system?: System
   clock?: Clock
@@ -34,7 +34,7 @@ const PATIENCE_MS = 2000
 /** The first one waits longer: a worker that registers without its GPUs gets the wrong labels and replicas. */
 const FIRST_PATIENCE_MS = 10_000
 
-/** Cheap enough for every heartbeat: some small files, and one short process where there is a GPU with a tool. */
+/** Cheap enough for every heartbeat: some small files, and one short process on machines with a GPU tool. */
 export function createHardwareProbe(options: HardwareProbeOptions): HardwareProbe {
   const { folder, system = realSystem, clock = systemClock, log = silentLogger } = options
   const edge: Edge = { system, tools: createTools(system, clock), facts: createFacts(clock) }
@@ -43,8 +43,8 @@ export function createHardwareProbe(options: HardwareProbeOptions): HardwareProb
 
   const ram = source('ram', () => measureRam(edge))
   const disk = source('disk', () => measureDisk(system, folder))
-  // One vendor a machine, the first that has devices: engines are built for one, and what a second one has (mostly the
-  // small GPU of the processor) must not be added to what they can use.
+  // One vendor a machine, the first that has devices: engines are built for one vendor, and a second one's devices
+  // (mostly the processor's small GPU) must not be added to what they can use.
   const gpus: { vendor: GpuVendor; source: Source<Found[]> }[] =
     system.platform === 'darwin'
       ? [{ vendor: 'apple', source: source('apple', () => findApple(edge)) }]

@@ -10,7 +10,7 @@ import type { System } from './system.ts'
 import { createTools } from './tools.ts'
 import { times, wholeNumber } from './whole-number.ts'
 
-/** What one process holds of one device. Bytes are null when the process is on the device and how much it has is not told. */
+/** What one process holds of one device. Bytes are null when the process uses the device and the amount is unknown. */
 export interface Holding {
   pid: number
   index: number
@@ -19,13 +19,13 @@ export interface Holding {
 
 export interface ProcessVram {
   /**
-   * What these processes hold of the machine's devices; null when that cannot be told by process at all. Processes that
-   * are not mentioned hold nothing, or cannot be seen. One call of a tool for all of them, none on a machine without GPU.
+   * What these processes hold of the machine's devices; null when it cannot be measured by process. A process without
+   * an entry holds nothing, or cannot be seen. One call of a tool for all of them, none on a machine without a GPU.
    */
   read(machine: Pick<Hardware, 'gpu_vendor' | 'devices'>, pids: readonly number[]): Promise<Holding[] | null>
 }
 
-/** Enough for the processes of some hundred engines; what is beyond has its memory not told. */
+/** Enough for the processes of some hundred engines; the memory of further ones is unknown. */
 const MOST_PROCESSES = 2000
 const MIB = 1024 * 1024
 const APPS = ['--query-compute-apps=pid,gpu_uuid,used_gpu_memory', '--format=csv,noheader,nounits']
@@ -37,7 +37,7 @@ export function createProcessVram({ clock, system = realSystem }: { clock: Clock
       if (vendor === null || pids.length === 0) return []
       if (vendor === 'nvidia') return readNvidia(edge, devices, pids)
       if (vendor === 'amd' || vendor === 'intel') return readFdinfo(edge, vendor, devices, pids)
-      // Apple's GPU works in the RAM of the process, which is measured as such.
+      // Apple's GPU uses the RAM of the process, which is measured as such.
       return null
     },
   }
@@ -70,8 +70,8 @@ export function parseComputeApps(output: string): { pid: number; uuid: string; b
 }
 
 /**
- * The kernel tells it of every open device file, without any tool. Read by `grep` and not by ourselves: the file of a
- * process that hangs in its driver cannot be read, and who tries hangs as well.
+ * Reads the kernel's figures for every open device file, without a vendor's tool. `grep` reads them, in a process of
+ * its own: a read of the file of a process that hangs in its driver hangs as well.
  */
 async function readFdinfo(
   { system, tools, facts }: Edge,
@@ -83,7 +83,7 @@ async function readFdinfo(
   if (addresses === null) return null
   const folders = pids.slice(0, MOST_PROCESSES).map((pid) => `/proc/${pid}/fdinfo`)
   const ran = await tools.run(['grep'], ['-rs', '^drm-', ...folders])
-  // Code 1: nobody has one open; 2: some process has ended meanwhile. What was found counts in any case.
+  // Code 1: no process has a device open; 2: some process has ended meanwhile. What was found counts in any case.
   if (ran.kind !== 'exited') return null
   return parseClients(ran.stdout).flatMap(({ pid, address, vram, gtt }) => {
     const device = devices.find(({ index }) => addresses[index] === address)
@@ -91,7 +91,7 @@ async function readFdinfo(
   })
 }
 
-/** Where the devices of a vendor sit, in the order of their indexes. */
+/** The PCI addresses of a vendor's devices, in the order of their indexes. */
 async function addressesOf(system: System, vendor: 'amd' | 'intel'): Promise<string[] | null> {
   const id = vendor === 'amd' ? '0x1002' : '0x8086'
   const cards = (await listCards(system))?.filter((card) => card.vendor === id)

@@ -23,8 +23,8 @@ export const realSystem: System = {
 }
 
 /**
- * Settles when the program is really gone. One that hangs inside a driver outlives even SIGKILL: its promise then stays
- * open, and that is how the caller knows not to start another.
+ * Settles when the program is really gone. One that hangs inside a driver survives even SIGKILL: its promise stays
+ * open, so that the caller does not start another.
  */
 function run(program: string, args: readonly string[], { timeoutMs, maxBytes }: RunLimits): Promise<Ran> {
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ function run(program: string, args: readonly string[], { timeoutMs, maxBytes }: 
       killSignal: 'SIGKILL' as const,
       encoding: 'utf8' as const,
       windowsHide: true,
-      // Numbers and messages as the parsers know them, whatever language the machine speaks.
+      // Fixes the format of numbers and messages for the parsers, whatever the machine's language.
       env: { ...process.env, LC_ALL: 'C' },
     }
     const child = execFile(program, [...args], options, (error, stdout, stderr) => {
@@ -48,7 +48,7 @@ function run(program: string, args: readonly string[], { timeoutMs, maxBytes }: 
   })
 }
 
-/** By hand and not with `fs.readFile`: files of /proc and /sys say that they are empty, and this one has a limit. */
+/** Not `fs.readFile`: files of /proc and /sys report a size of 0, and this read has a limit. */
 async function readFile(path: string, maxBytes: number): Promise<string | null> {
   let file: fs.FileHandle | undefined
   try {
@@ -71,7 +71,7 @@ async function readFile(path: string, maxBytes: number): Promise<string | null> 
 async function statfs(path: string): Promise<Space | null> {
   try {
     const { bsize, blocks, bavail } = await fs.statfs(path)
-    // `bavail`, not `bfree`: what is kept back for root is not for models.
+    // `bavail`, not `bfree`: blocks reserved for root are not for models.
     return { totalBytes: blocks * bsize, availableBytes: bavail * bsize }
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null

@@ -6,15 +6,19 @@ import { wholeNumber } from './whole-number.ts'
 const ROCM_SMI = ['rocm-smi', '/opt/rocm/bin/rocm-smi']
 const ARGS = ['--showproductname', '--showuniqueid', '--showmeminfo', 'vram', '--json']
 
-/** Where sysfs is hidden. It tells nothing about shared memory, so an APU shows what the BIOS set aside for it. */
+/**
+ * For machines where sysfs is hidden. It does not report shared memory, so an APU shows what the BIOS reserves for it.
+ */
 export async function findWithRocmSmi(tools: Tools): Promise<Reading<Found[]>> {
   const ran = await tools.run(ROCM_SMI, ARGS)
-  // Its code is not looked at: it is not 0 when a card lacks a single one of the facts asked for.
+  // Its exit code is ignored: it is not 0 when a card lacks a single one of the requested facts.
   const value = ran.kind === 'exited' ? parseRocmSmi(ran.stdout) : []
   return value.length > 0 ? { ok: true, value } : { ok: false, why: describeRan('rocm-smi', ran) }
 }
 
-/** `{"card0": {"VRAM Total Memory (B)": "…", …}, "system": {…}}`; numbers are texts, names change between releases. */
+/**
+ * `{"card0": {"VRAM Total Memory (B)": "…", …}, "system": {…}}`; numbers are strings, names change between releases.
+ */
 export function parseRocmSmi(output: string): Found[] {
   const cards = Object.entries(asFields(parseLooseJson(output)) ?? {})
   return cards.flatMap(([key, value]) => {

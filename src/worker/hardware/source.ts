@@ -4,15 +4,15 @@ import type { Logger } from '../../platform/run/log.ts'
 import type { Reading } from './hardware.ts'
 
 export interface Source<T> {
-  /** What is known within `patienceMs`; null when nothing is, or no longer. Never rejects. */
+  /** What is known within `patienceMs`; null when nothing is known, or the last value is too old. Never rejects. */
   sample(patienceMs: number): Promise<Sample<T> | null>
 }
 
 export interface Sample<T> {
   value: T
-  /** Since it was read: 0 when that was just now. */
+  /** Since it was read: 0 for a fresh read. */
   ageMs: number
-  /** When the read of it began. */
+  /** When its read began. */
   begunMs: number
 }
 
@@ -24,18 +24,18 @@ export interface SourceOptions<T> {
 }
 
 /**
- * A value outlives failures to read it for so long. A reload of the driver, of systemd (which takes the GPU from a
- * container for a moment) or an overloaded machine pass within minutes, and a node whose GPUs blink in and out would
- * have its replicas moved about. A GPU that is gone takes its engines with it, and their ends are reported at once.
+ * How long a value survives failed reads. Reloads of the driver or of systemd (which takes the GPU from a container for
+ * a moment) and overload pass within minutes, and a node whose GPUs come and go would have its replicas moved. A GPU
+ * that is really gone takes its engines with it, and their ends are reported at once.
  */
 const HELD_FOR_MS = 5 * 60_000
 
-/** An answer that comes late but comes is not worth a line in the log, let alone one at every heartbeat. */
+/** Slow answers are not logged before this, let alone at every heartbeat. */
 const SLOW_FOR_MS = 15_000
 
 /**
- * One part of the machine. At most one read is under way: one that hangs is not joined by others, and once it has
- * outlasted the patience nobody waits for it again. When it ends after all, its value counts for the next sample.
+ * One part of the machine. At most one read runs at a time: one that hangs gets no company, and once it has exceeded
+ * the patience, callers no longer wait for it. When it ends after all, its value counts for the next sample.
  */
 export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): Source<T> {
   let last: { value: T; atMs: number; begunMs: number } | undefined
@@ -43,7 +43,7 @@ export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): S
   let isFailing = false
 
   async function attempt(begunMs: number): Promise<void> {
-    // An extra turn, so that `underWay` is set before it is cleared.
+    // One more turn of the event loop, so that `underWay` is set before it is cleared.
     await Promise.resolve()
     let reading: Reading<T>
     try {
@@ -58,7 +58,7 @@ export function createSource<T>({ name, read, clock, log }: SourceOptions<T>): S
     isFailing = false
   }
 
-  /** Said once, and only of what has worked before: a machine without that hardware is no problem. */
+  /** Logged once, and only for a part that has worked before: a machine without that hardware has no problem. */
   function failed(why: string): void {
     if (!isFailing && last) log.warn({ source: name, why }, 'hardware: cannot be read, keeping what was known')
     isFailing ||= last !== undefined

@@ -2,16 +2,16 @@ import type { Clock } from '../../platform/run/clock.ts'
 import type { Ran, System } from './system.ts'
 
 export interface Tools {
-  /** Runs the first of these programs that there is. */
+  /** Runs the first of these programs that is installed. */
   run(programs: readonly string[], args: readonly string[]): Promise<Ran>
 }
 
-/** What is not installed is not looked for again for so long: searching the PATH at every heartbeat helps nobody. */
+/** How long a missing program is not searched for again: searching the PATH at every heartbeat is useless. */
 const MISSING_FOR_MS = 60_000
 
 /**
  * A tool is killed after this. It is longer than a measurement waits (probe.ts): without persistence mode the driver
- * sets up every GPU anew for each nvidia-smi, which takes seconds on a machine with eight of them.
+ * initializes every GPU for each nvidia-smi, which takes seconds on a machine with eight of them.
  */
 const TOOL_TIMEOUT_MS = 10_000
 const MOST_OUTPUT_BYTES = 1024 * 1024
@@ -32,11 +32,11 @@ export function createTools(system: System, clock: Clock): Tools {
   }
 }
 
-/** One line about a tool that gave nothing to work with. */
+/** One line about a tool that gave no usable output. */
 export function describeRan(program: string, ran: Ran): string {
   if (ran.kind === 'missing') return `${program} is not installed`
   if (ran.kind === 'failed') return ran.why
-  // nvidia-smi explains itself on stdout, others on stderr.
+  // nvidia-smi prints its errors to stdout, other tools to stderr.
   const [said = ''] = `${ran.stderr.trim()}\n${ran.stdout.trim()}`.trim().split('\n', 1)
   return `${program} ended with code ${ran.code}${said === '' ? '' : `: ${said.trim().slice(0, 200)}`}`
 }

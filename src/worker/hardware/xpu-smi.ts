@@ -7,11 +7,11 @@ import { wholeNumber } from './whole-number.ts'
 
 const XPU_SMI = ['xpu-smi']
 const MOST_DEVICES = 64
-/** Each is a process that sets up Level Zero; more at once would be a burst of load every few seconds. */
+/** Each call is a process that initializes Level Zero; more at once would be a burst of load every few seconds. */
 const AT_ONCE = 8
 const MIB = 1024 * 1024
 
-/** The list of cards is remembered; their memory is asked for each time, one card a call as the tool wants it. */
+/** The list of cards is cached; their memory is read each time, one card a call, as the tool requires. */
 export async function findWithXpuSmi(tools: Tools, facts: Facts): Promise<Reading<Found[]>> {
   let why = ''
   const listed = await facts.get('intel cards', async () => {
@@ -46,7 +46,7 @@ async function measure(tools: Tools, card: XpuCard): Promise<Found | null> {
   }
 }
 
-/** Not first choice: it takes samples for a second or more. */
+/** Second choice: it samples for a second or more. */
 async function askStats(tools: Tools, { index }: XpuCard, totalBytes: number): Promise<number | null> {
   const ran = await tools.run(XPU_SMI, ['stats', '-d', String(index), '-j'])
   const usedBytes = ran.kind === 'exited' ? parseStats(ran.stdout) : null
@@ -73,7 +73,7 @@ export function parseDiscovery(output: string): XpuCard[] {
   })
 }
 
-/** `xpu-smi discovery -d 0 -j`: the properties of one card, sizes as texts of bytes; "N/A" without the rights. */
+/** `xpu-smi discovery -d 0 -j`: the properties of one card, sizes in bytes as strings; "N/A" without the permission. */
 export function parseMemory(output: string): { totalBytes: number; freeBytes: number | null } | null {
   const fields = asFields(parseLooseJson(output))
   if (fields === null) return null
@@ -94,7 +94,7 @@ export function parseStats(output: string): number | null {
   return null
 }
 
-/** Releases differ: bytes in `…_byte`, or MiB with a unit in the bare field. */
+/** Releases differ: bytes in `…_byte`, or MiB with a unit in the plain field. */
 function sizeOf(fields: Fields, name: string): number | null {
   const bytes = wholeNumber(textOf(fields, [`${name}_byte`]))
   if (bytes !== null) return bytes

@@ -4,24 +4,26 @@ import type { Cell } from '../../platform/metrics/metrics.ts'
 import type { AnswerObserver, Forwarded } from '../../http/proxy.ts'
 import { usageIn } from './usage-in.ts'
 
-/** The numbers of one replica, held by who counts. */
+/** The counters of one replica; the caller keeps them between answers. */
 export interface ReplicaCells {
   outcomes: Record<Forwarded['outcome'], Cell>
   tokensIn: Cell
   tokensOut: Cell
-  /** Answers from which the number of their tokens could not be read. */
+  /** Answers whose token count could not be read. */
   untold: Cell
   firstToken: HistogramCell
   betweenTokens: HistogramCell
 }
 
-/** Usage comes at the end of an answer, and with some engines at its beginning: nothing in between is looked at. */
+/**
+ * Usage stands at the end of an answer, and with some engines at its beginning: the bytes in between are not searched.
+ */
 const HEAD_BYTES = 512
 const TAIL_BYTES = 2048
 
 /**
- * Times one answer of an engine as it passes, and finds at its end how many tokens it was. A piece costs a copy of what of
- * it may turn out to be the tail; nothing is parsed before the end.
+ * Times one answer of an engine as it passes, and reads its token count at the end. Each piece costs one copy into the
+ * tail buffer; nothing is parsed before the end.
  */
 export class AnswerMeter implements AnswerObserver {
   readonly #cells: ReplicaCells
@@ -33,7 +35,7 @@ export class AnswerMeter implements AnswerObserver {
   #first: string | undefined
   #last: string | undefined
   #tail: Buffer | undefined
-  /** Bytes that ever went into the tail. */
+  /** Bytes ever written to the tail. */
   #written = 0
 
   constructor(cells: ReplicaCells) {
@@ -57,7 +59,7 @@ export class AnswerMeter implements AnswerObserver {
     this.#keep(bytes)
   }
 
-  /** The same for an answer that came whole; its body begins at `bodyAt`. */
+  /** The same for an answer that arrived in one piece; its body begins at `bodyAt`. */
   whole(head: AnswerHead, bytes: Buffer, bodyAt: number): void {
     this.head(head)
     if (!this.#isRead || bytes.length === bodyAt) return
@@ -79,12 +81,12 @@ export class AnswerMeter implements AnswerObserver {
       tokensIn.value += usage.input
       tokensOut.value += usage.output
     } else untold.value += 1
-    // Most engines write each token for itself, so that pieces are the next best count.
+    // Most engines write each token separately, so the number of pieces is the next best count.
     const gaps = (usage?.output ?? this.#pieces) - 1
     if (this.#isStream && gaps > 0) betweenTokens.observe((performance.now() - this.#firstMs) / 1000 / gaps)
   }
 
-  /** The last bytes, in a ring: what is read next comes into the memory of `bytes`. */
+  /** Keeps the last bytes in a ring, by copying: the next read overwrites the memory of `bytes`. */
   #keep(bytes: Buffer): void {
     const tail = (this.#tail ??= Buffer.allocUnsafe(TAIL_BYTES))
     const from = Math.max(0, bytes.length - TAIL_BYTES)

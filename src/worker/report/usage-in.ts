@@ -4,21 +4,21 @@ export interface Usage {
 }
 
 /**
- * How many tokens an answer says it was, from its first and its last bytes: `usage` as OpenAI, Anthropic and those who do
- * as they write it, or the timings that llama.cpp adds to each stream. Undefined when neither is there. In the text of an
- * answer quotes are escaped, so what a model says is not taken for it.
+ * The number of tokens that an answer reports, from its first and its last bytes: `usage` as OpenAI, Anthropic and
+ * compatible servers write it, or the timings that llama.cpp adds to each stream. Undefined when neither is there.
+ * Quotes are escaped inside an answer's text, so the model's own words cannot be mistaken for it.
  */
 export function usageIn(first: string, last: string): Usage | undefined {
   const input = countIn(last, INPUT) ?? countIn(first, INPUT)
   const output = countIn(last, OUTPUT) ?? countIn(first, OUTPUT)
-  // What answers with vectors has no output, and says so by its absence.
+  // Embedding answers have no output tokens and leave the field out.
   if (input !== undefined) return { input, output: output ?? 0 }
   return timingsIn(last)
 }
 
 const INPUT = /"(?:prompt|input)_tokens"\s*:\s*(\d{1,9})/
 const OUTPUT = /"(?:completion|output)_tokens"\s*:\s*(\d{1,9})/
-/** Beyond this there is something else than the usage. */
+/** Text farther than this from the end is not the usage. */
 const USAGE_CHARACTERS = 600
 
 function countIn(text: string, pattern: RegExp): number | undefined {

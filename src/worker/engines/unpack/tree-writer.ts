@@ -6,9 +6,12 @@ import { AppError } from '../../../platform/errors.ts'
 export interface UnpackLimits {
   mostEntries: number
   mostBytes: number
-  /** Unpacked bytes for each byte of the archive. Programs shrink to a third or a tenth; a bomb to a thousandth. */
+  /**
+   * Unpacked bytes for each byte of the archive. Programs shrink to a third or a tenth, a decompression bomb to a
+   * thousandth.
+   */
   mostRatio: number
-  /** Small archives may shrink as they like. */
+  /** The ratio is not checked below this size. */
   ratioFromBytes: number
 }
 
@@ -22,9 +25,9 @@ export const unpackLimits: UnpackLimits = {
 const MOST_PATH_CHARS = 1024
 
 /**
- * Writes what an archive holds into an empty folder of its own, and nothing anywhere else: every path must lead into the
- * folder, no file is written twice, and links are made after everything else, so that no write ever goes through one.
- * Paths are checked as text, which is enough because nobody else writes into the folder.
+ * Writes an archive's content into an empty folder, and nothing outside it: every path must lead into the folder, no
+ * file is written twice, and links are made last, so that no write goes through one. Checking the text of a path is
+ * enough, because no other process writes into the folder.
  */
 export class TreeWriter {
   readonly #root: string
@@ -62,8 +65,8 @@ export class TreeWriter {
     await this.#makeFolder(posix.dirname(clean))
     this.#files.add(clean)
     this.#onProgress(clean, this.#bytes)
-    // Never more than rwx for its owner and rx for others: nothing in an archive becomes setuid here.
-    // Opened before anything can fail: nothing appears in the folder after this has given up.
+    // At most rwx for the owner and rx for others: an archive cannot create setuid files. Opened before any step that
+    // can fail: no file appears in the folder after this has given up.
     const target = await open(join(this.#root, clean), 'wx', (mode & 0o755) | 0o600)
     await pipeline(this.#counted(clean, content), target.createWriteStream())
   }
@@ -81,13 +84,13 @@ export class TreeWriter {
     this.#hardLinks.set(clean, file)
   }
 
-  /** Counts what comes out of the decompression, files or not: padding must not be a bomb either. */
+  /** Counts decompressed bytes, in files or not: padding can be a bomb, too. */
   countRead(bytes: number): void {
     this.#read += bytes
     this.#assertWithinLimits(this.#read)
   }
 
-  /** Makes the links. Returns the folder that holds the engine: a single folder at the top is left out. */
+  /** Makes the links. Returns the folder that holds the engine: a single top-level folder is skipped. */
   async finish(): Promise<string> {
     for (const [path, file] of this.#hardLinks) {
       await this.#makeFolder(posix.dirname(path))
@@ -109,7 +112,7 @@ export class TreeWriter {
     return cleanPath(path)
   }
 
-  /** Each name may be used once, and only below folders. */
+  /** Reserves a name: each may be used once, and only below folders. */
   #claim(path: string): string {
     const clean = this.#begin(path)
     if (clean === '.' || this.#folders.has(clean) || this.#isLeaf(clean)) throw unsafe(path, 'is in it more than once')
@@ -165,8 +168,8 @@ export class TreeWriter {
   }
 
   /**
-   * The target in the form `../../a/b`: up through folders, which are real, and then down through names, each of which
-   * is a folder or again such a link. So none can lead out of the folder, however they are chained.
+   * Rewrites the target as `../../a/b`: up through folders, which are real, then down through names, each of which is a
+   * folder or another such link. So no chain of links can lead out of the folder.
    */
   #targetWithin(top: string, path: string, target: string): string {
     const from = posix.relative(top, posix.dirname(path))

@@ -2,9 +2,9 @@ import { Parser, type ReadEntry } from 'tar'
 import { AppError, messageOf } from '../../../platform/errors.ts'
 import type { TreeWriter } from './tree-writer.ts'
 
-/** Feeds a tar, already decompressed, to the writer, entry by entry. */
+/** Feeds a decompressed tar to the writer, entry by entry. */
 export async function unpackTar(content: AsyncIterable<Buffer>, tree: TreeWriter): Promise<void> {
-  // `strict` turns what the parser would only warn of, such as a truncated archive, into errors.
+  // `strict` turns the parser's warnings, such as that of a truncated archive, into errors.
   const parser = new Parser({ strict: true })
   let failed: { error: unknown } | undefined
   let wake = (): void => {}
@@ -16,7 +16,7 @@ export async function unpackTar(content: AsyncIterable<Buffer>, tree: TreeWriter
   let current: ReadEntry | undefined
   parser.on('entry', (entry: ReadEntry) => {
     current = entry
-    // The parser hands out one entry at a time: the next comes when this one has been read.
+    // The parser hands out one entry at a time: the next one comes after this one has been read.
     writing = writing
       .then(() => (failed ? undefined : writeEntry(entry, tree)))
       .catch(fail)
@@ -43,7 +43,7 @@ export async function unpackTar(content: AsyncIterable<Buffer>, tree: TreeWriter
     }
   } catch (error) {
     fail(error)
-    // Nothing more will come: without this its file would wait for the rest for ever.
+    // No more data will come: without this the file being written would wait for ever.
     current?.destroy(error)
   }
   await writing

@@ -8,11 +8,11 @@ const TYPE_MASK = 0o170000
 const FOLDER = 0o040000
 const REGULAR = 0o100000
 const SYMBOLIC_LINK = 0o120000
-/** Who made the archive: only Unix (3) and macOS (19) leave a mode that means something. */
+/** The systems on which an archive was made whose mode field means something: Unix (3) and macOS (19). */
 const UNIX_SYSTEMS = new Set([3, 19])
 const MOST_TARGET_BYTES = 4096
 
-/** Feeds a zip to the writer, entry by entry. Sizes and checksums that do not hold are errors of the reader. */
+/** Feeds a zip to the writer, entry by entry. The reader reports wrong sizes and checksums as errors. */
 export async function unpackZip(path: string, tree: TreeWriter, signal: AbortSignal): Promise<void> {
   let zip: ZipFile | undefined
   try {
@@ -56,8 +56,8 @@ async function writeEntry(zip: ZipFile, entry: Entry, tree: TreeWriter, signal: 
 }
 
 /**
- * What it holds, or why not. Its error is told once, when it happens: before anybody reads it would end this process, or never be
- * heard of, and the one who reads would wait for ever.
+ * Reads the content, or throws its error. A stream emits its error only once: without a listener it would end this
+ * process, and a reader that comes later would wait for ever.
  */
 function readingOf(content: Readable): AsyncIterable<Buffer> {
   let failure: Error | undefined
@@ -68,7 +68,7 @@ function readingOf(content: Readable): AsyncIterable<Buffer> {
   })()
 }
 
-/** The content of a link is where it leads. */
+/** The content of a link is its target. */
 async function targetOf(content: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

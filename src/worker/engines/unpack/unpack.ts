@@ -13,8 +13,9 @@ export interface UnpackHooks {
 }
 
 /**
- * Unpacks a tar, a compressed tar (gzip, zstd) or a zip into an empty folder, safely. What it is, is told by its first
- * bytes: addresses of downloads end in anything. Returns the folder that holds the engine, `into` or the only one in it.
+ * Safely unpacks a tar, a compressed tar (gzip, zstd) or a zip into an empty folder. The format is recognized by the
+ * first bytes, because download URLs end in anything. Returns the folder that holds the engine: `into`, or the only
+ * folder in it.
  */
 export async function unpack(archive: string, into: string, hooks: UnpackHooks): Promise<string> {
   const { signal, onProgress, limits = unpackLimits } = hooks
@@ -41,7 +42,7 @@ async function firstBytes(archive: string): Promise<Buffer> {
   }
 }
 
-/** Undefined: a tar, or nothing that can be unpacked, which the parser of tars will notice. */
+/** Undefined: a tar, or an unknown format that the tar parser will reject. */
 function formatOf(head: Buffer): Exclude<Format, 'tar'> | undefined {
   const begins = (...bytes: number[]): boolean => head.subarray(0, bytes.length).equals(Buffer.from(bytes))
   if (begins(0x50, 0x4b, 3, 4) || begins(0x50, 0x4b, 5, 6)) return 'zip'
@@ -68,7 +69,7 @@ async function* plainTar(
   let isFirst = true
   try {
     for await (const chunk of plain as AsyncIterable<Buffer>) {
-      // The parser would decompress once more, past all limits.
+      // The parser would decompress once more, without our limits.
       if (isFirst && formatOf(chunk) !== undefined) {
         throw new AppError('bad_request', 'The archive is compressed twice. Compress it once.')
       }

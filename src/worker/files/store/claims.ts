@@ -1,11 +1,11 @@
-/** What must not be deleted now. Only in memory: whoever uses files after a restart stages them again. */
+/** Files that must not be deleted now. Kept in memory only: after a restart, callers stage their files again. */
 export class Claims {
   readonly #claims = new Set<{ id: string; modelName: string | undefined }>()
   readonly #pinned = new Set<string>()
   readonly #open = new Set<string>()
   #transfers = 0
 
-  /** Somebody uses a source's files, or waits for them. The returned function ends it, once. */
+  /** Marks a source as in use or waited for. The returned function ends that, once. */
   add(id: string, modelName: string | undefined): () => boolean {
     const claim = { id, modelName }
     this.#claims.add(claim)
@@ -20,7 +20,7 @@ export class Claims {
     return [...this.#claims].some((claim) => claim.modelName === modelName)
   }
 
-  /** Blobs that a source being fetched needs stay pinned until nothing is fetched any more: simple, and soon enough. */
+  /** Blobs of a source that is being fetched stay pinned until no transfer runs: simple, and soon enough. */
   async whileFetching<T>(work: () => Promise<T>): Promise<T> {
     this.#transfers += 1
     try {
@@ -39,7 +39,7 @@ export class Claims {
     return this.#pinned.has(sha256)
   }
 
-  /** Partial files that somebody writes to. */
+  /** Partial files that a transfer writes to. */
   openPart(id: string): void {
     this.#open.add(id)
   }

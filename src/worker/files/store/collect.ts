@@ -6,7 +6,7 @@ export async function usedBytes(store: Store): Promise<number> {
   return files.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** Deletes what was used longest ago of what nobody uses; false when there is nothing like that. Needs the lock. */
+/** Deletes the unused file that was last used longest ago; false when there is none. Needs the lock. */
 export async function collectOldest(store: Store): Promise<boolean> {
   const candidates = [...unusedSources(store), ...(await strays(store))]
   const oldest = candidates.toSorted((a, b) => a.usedAtMs - b.usedAtMs)[0]
@@ -31,13 +31,13 @@ function unusedSources(store: Store): Candidate[] {
   const isNeeded = (sha256: string): boolean => needed.has(sha256) || claims.isPinned(sha256)
   return (
     unused
-      // Forgetting a source all of whose files are in use for another one would free nothing.
+      // A source whose files are all in use for another source would free nothing.
       .filter(({ content }) => content === null || content.files.some(({ sha256 }) => !isNeeded(sha256)))
       .map(({ id, source, used_at: usedAtMs }) => ({ what: source, usedAtMs, remove: () => removeSource(store, id) }))
   )
 }
 
-/** What interrupted transfers have left. */
+/** Leftovers of interrupted transfers. */
 async function strays(store: Store): Promise<Candidate[]> {
   const parts = (await listParts(store)).filter(({ name }) => !store.claims.isPartOpen(name))
   return [

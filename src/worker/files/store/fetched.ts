@@ -1,4 +1,4 @@
-/** One file that is here. */
+/** One file in the store. */
 export interface Fetched {
   path: string
   sha256: string
@@ -7,13 +7,13 @@ export interface Fetched {
   last_modified: string | null
 }
 
-/** How far one file has come. */
+/** The progress of one file. */
 export interface FileProgress {
   path: string
   doneBytes: number
   totalBytes: number | null
-  /** What of it came over the network since this transfer began. */
+  /** The bytes of it that came over the network since this transfer began. */
   arrivedBytes: number
-  /** How many files the source has that it belongs to; one that comes alone has this one. */
+  /** How many files its source has; 1 when left out. */
   ofFiles?: number
 }

@@ -71,12 +71,12 @@ export class Layout {
   }
 }
 
-/** A name for anything, that fits every file system. */
+/** A file name, valid on every file system, for any text. */
 export function idOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** Written whole under another name, then renamed: nobody ever reads half of it, also after a power cut. */
+/** Atomic (temporary file, then rename): a reader never sees half a file, even after a power cut. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   const temporary = `${path}.tmp`
   try {
@@ -95,7 +95,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-/** Makes renames in a folder last through a power cut, where the file system can. */
+/** Makes renames in a folder survive a power cut, where the file system can. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   await folder.sync().catch(() => {})

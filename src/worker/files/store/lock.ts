@@ -1,4 +1,4 @@
-/** Lets one piece of work in at a time, in the order of asking. */
+/** Runs one piece of work at a time, in the order of the calls. */
 export class Lock {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -10,16 +10,16 @@ const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}
 const manifest = z.object({
   version: z.literal(1),
   id: hex(32),
-  /** Without what may be secret in it. */
+  /** With secrets removed. */
   source: z.string(),
-  /** The models that use it; none: it was fetched for something else. */
+  /** The models that use it; empty for files that are not a model's. */
   models: z.array(z.string()),
   used_at: z.int(),
-  /** Null as long as not all of it is here. */
+  /** Null until all of it is here. */
   content: z
     .object({
       tree: hex(32),
-      /** The file that stands for all; null: the folder does. */
+      /** The main file; null when the folder is. */
       main: z.string().nullable(),
       files: z.array(
         z.object({
@@ -46,7 +46,7 @@ export class Manifests {
     this.#byId = byId
   }
 
-  /** Reads them all. One that cannot be read is left where it is and counts as not there. */
+  /** Reads all manifests. An unreadable one stays in place and counts as missing. */
   static async open(layout: Layout, log: Logger): Promise<Manifests> {
     const byId = new Map<string, Manifest>()
     for (const name of await readdir(layout.manifests)) {

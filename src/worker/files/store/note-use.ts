@@ -9,7 +9,7 @@ export interface Use {
   modelName: string | undefined
 }
 
-/** Notes that a source is used, also while it is not complete: so its files are found when the model is deleted. Needs the lock. */
+/** Records that a source is in use, complete or not, so that deleting the model finds its files. Needs the lock. */
 export async function noteUse(store: Store, { id, label, modelName }: Use): Promise<Content | null> {
   const { manifests, clock } = store
   const { models = [], content: known = null } = manifests.get(id) ?? {}
@@ -19,7 +19,9 @@ export async function noteUse(store: Store, { id, label, modelName }: Use): Prom
   return content
 }
 
-/** Somebody may have deleted files by hand. Links are made anew; blobs have to be fetched again. */
+/**
+ * Checks the disk, because files may have been deleted by hand. Links can be made again; blobs must be fetched again.
+ */
 async function isThere({ layout }: Store, { tree, files }: Content): Promise<boolean> {
   if (await isWhole(layout, tree, files)) return true
   for (const { sha256, size } of files) {

@@ -11,12 +11,12 @@ const record = z.object({
   etag: z.string().nullable(),
   last_modified: z.string().nullable(),
   size: z.int().nonnegative().nullable(),
-  /** Known once everything has arrived. */
+  /** Known once all bytes have arrived. */
   sha256: z.string().nullable(),
 })
 export type PartRecord = z.infer<typeof record>
 
-/** What the server says of the file; a change of it means that what we have is of another file. */
+/** What the server says of the file; if it changes, the bytes that we have belong to another file. */
 export type Head = Pick<PartRecord, 'etag' | 'last_modified' | 'size'>
 
 const CHUNK_BYTES = 1024 * 1024
@@ -29,7 +29,7 @@ export async function readRecord(layout: Layout, id: string): Promise<PartRecord
   }
 }
 
-/** What has arrived of one file, hashed as it arrives. */
+/** The bytes of one file that have arrived, hashed as they arrive. */
 export class Part {
   doneBytes = 0
   readonly #wanted: Wanted
@@ -47,7 +47,7 @@ export class Part {
     this.#record = record
   }
 
-  /** Takes up what an earlier transfer has left, if that can be gone on with. Reads all of it, in small pieces. */
+  /** Continues a part of an earlier transfer, if that is possible. Reads all of it, in small pieces. */
   static async open(
     wanted: Wanted,
     { layout, id, sourceId }: { layout: Layout; id: string; sourceId: string },
@@ -82,22 +82,22 @@ export class Part {
     return this.#record
   }
 
-  /** Whether the rest can be asked for later without the risk of gluing two different files together. */
+  /** Whether the rest can be requested later without the risk of joining two different files. */
   get canResume(): boolean {
     const { etag, last_modified: lastModified, sha256 } = this.#record
     return etag !== null || lastModified !== null || sha256 !== null || this.#wanted.sha256 !== undefined
   }
 
-  /** What asks for the rest, provided that the file is still the same; nothing when all of it is wanted. */
+  /** Headers that request the rest, provided that the file has not changed; empty when the whole file is wanted. */
   get rangeHeaders(): Record<string, string> {
     if (this.doneBytes === 0) return {}
     const { etag, last_modified: lastModified } = this.#record
-    // A weak etag may not be used for this; it is compared when the answer comes.
+    // A weak etag is not allowed in If-Range; it is compared when the answer comes.
     const validator = etag !== null && !etag.startsWith('W/') ? etag : lastModified
     return { range: `bytes=${this.doneBytes}-`, ...(validator === null ? {} : { 'if-range': validator }) }
   }
 
-  /** Notes what the server says of the file, before the first byte is written. */
+  /** Records what the server says of the file, before the first byte is written. */
   async describe(head: Head): Promise<void> {
     this.#record = { ...this.#record, label: this.#wanted.label, ...head }
     await writeJson(this.#layout.record(this.#id), this.#record)
@@ -114,16 +114,19 @@ export class Part {
 
   async restart(): Promise<void> {
     await this.#file.truncate(0)
-    // Before the record says that this is another file: not even a power cut may leave bytes of the old one under it.
+    // Before the record names another file: even after a power cut it must not stand beside bytes of the old file.
     if (this.doneBytes > 0) await this.#file.sync()
     this.#hash = createHash('sha256')
     this.doneBytes = 0
     this.#record = { ...this.#record, etag: null, last_modified: null, size: null, sha256: null }
   }
 
-  /** Everything has arrived and is on the disk. The digest is also noted, so that it is not lost with a crash from here on. */
+  /**
+   * All bytes have arrived and are on the disk. The digest is recorded too, so that a crash from here on does not lose
+   * it.
+   */
   async seal(): Promise<string> {
-    // A write that failed half-way may have left bytes beyond the end.
+    // A write that failed halfway may have left bytes beyond the end.
     await this.#file.truncate(this.doneBytes)
     await this.#file.sync()
     const sha256 = this.#hash.digest('hex')

@@ -10,8 +10,8 @@ export interface Removed {
 }
 
 /**
- * Forgets a source and deletes what nothing else names: its blobs, its tree, what has arrived of the rest. Needs the lock.
- * The manifest goes first: a crash on the way leaves files that nothing names, never a name without its file.
+ * Forgets a source and deletes the files that only it names: its blobs, its tree, its partial files. Needs the lock.
+ * The manifest goes first: a crash on the way leaves files without a manifest, never a manifest without its files.
  */
 export async function removeSource(store: Store, id: string): Promise<Removed> {
   const { manifests, layout } = store
@@ -33,7 +33,7 @@ export async function removeBlobs({ layout }: Store, blobs: readonly StoredFile[
   return { files: blobs.length, freedBytes: blobs.reduce((sum, { size }) => sum + size, 0) }
 }
 
-/** Those that somebody writes to are left alone. */
+/** Parts that a transfer writes to are left alone. */
 export async function removeParts(store: Store, ids: ReadonlySet<string>): Promise<Removed> {
   const { layout, claims } = store
   const parts = (await listParts(store)).filter(({ name }) => ids.has(name) && !claims.isPartOpen(name))

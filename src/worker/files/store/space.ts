@@ -9,9 +9,9 @@ export interface SpaceDeps {
   folder: string
   quotaBytes: number | undefined
   freeBytes: () => Promise<{ free: number; total: number }>
-  /** What our files take now. */
+  /** The space that our files take now. */
   usedBytes: () => Promise<number>
-  /** Deletes what was used longest ago of what nobody uses; false when there is nothing. */
+  /** Deletes the unused file that was last used longest ago; false when there is none. */
   collectOldest: () => Promise<boolean>
   lock: Lock
   clock: Pick<Clock, 'nowMs'>
@@ -20,24 +20,24 @@ export interface SpaceDeps {
 
 const GIB = 2 ** 30
 
-/** What is left free on the disk beyond the files themselves: for logs, for the system, for what we cannot foresee. */
+/** Free space to leave on the disk: for logs, for the system, for the unforeseen. */
 function reserveFor(bytes: number): number {
   return Math.max(0.05 * bytes, GIB)
 }
 
-/** Bytes that are still to come, promised to one transfer. */
+/** Bytes still to come, promised to one transfer. */
 export class Reservation {
   readonly #left = new Map<string, number>()
   leftBytes = 0
 
-  /** How much of one file is still to come. */
+  /** How many bytes of one file are still to come. */
   set(path: string, leftBytes: number): void {
     this.leftBytes += leftBytes - (this.#left.get(path) ?? 0)
     this.#left.set(path, leftBytes)
   }
 }
 
-/** Room for files: under the quota, and on the disk. What transfers have still to write counts as taken. */
+/** Room for files, within the quota and on the disk. Bytes that transfers have still to write count as taken. */
 export class Space {
   readonly #deps: SpaceDeps
   readonly #reservations = new Set<Reservation>()
@@ -48,7 +48,7 @@ export class Space {
     this.#tooLarge = new TooLarge(deps.clock)
   }
 
-  /** Does the work with room reserved for files of these sizes; refuses when there is not enough. */
+  /** Runs the work with room reserved for files of these sizes; refuses when there is not enough. */
   async withRoom<T>(
     label: string,
     leftByPath: ReadonlyMap<string, number>,
@@ -67,7 +67,7 @@ export class Space {
     }
   }
 
-  /** Fetches a file of which no length is known; refuses one that filled the disk a moment ago. */
+  /** Fetches a file of unknown length; refuses one that filled the disk a moment ago. */
   async withoutLength<T>(label: string, fetch: () => Promise<T>): Promise<T> {
     const free = (await this.#free()) ?? 0
     this.#tooLarge.refuse(label, free)
@@ -79,12 +79,14 @@ export class Space {
     }
   }
 
-  /** In the middle of a transfer: others write to the disk as well. Half of the reserve may go before it counts. */
+  /**
+   * Called during a transfer, because other programs write to the disk as well. Fails once half of the reserve is gone.
+   */
   check(label: string): Promise<void> {
     return this.#deps.lock.run(() => this.#fit(label, 0, 0.5))
   }
 
-  /** What a failed write means. */
+  /** Explains a failed write. */
   async explain(label: string, error: unknown): Promise<AppError> {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOSPC' && code !== 'EDQUOT') {
@@ -101,7 +103,7 @@ export class Space {
     for (;;) {
       const shortage = await this.#shortage(label, this.#reservedBytes() + moreBytes, shareOfReserve)
       if (!shortage) return
-      // Without a quota nobody has allowed us to delete anything.
+      // Without a quota we have no permission to delete files.
       if (quotaBytes === undefined || !(await collectOldest())) throw shortage
     }
   }
@@ -121,7 +123,7 @@ export class Space {
     return [...this.#reservations].reduce((sum, { leftBytes }) => sum + leftBytes, 0)
   }
 
-  /** Undefined when the system does not say: then a write that fails will. */
+  /** Undefined when the system does not say: then a write fails if there is no room. */
   async #free(): Promise<number | undefined> {
     try {
       return (await this.#deps.freeBytes()).free
@@ -132,7 +134,7 @@ export class Space {
   }
 }
 
-/** The disk is too small for what is being fetched. */
+/** The disk is too small for the file. */
 class NoRoomError extends AppError {}
 
 function full(label: string, folder: string, needed: number, free: number): AppError {

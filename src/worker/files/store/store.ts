@@ -8,7 +8,7 @@ import type { Lock } from './lock.ts'
 import type { Manifests } from './manifests.ts'
 
 /**
- * What is on disk. Whatever looks for files in order to keep them, or deletes files, does so with the lock: so nothing is
+ * What is on disk. All code that looks for files in order to keep or delete them takes the lock, so that no file is
  * deleted between being found and being claimed.
  */
 export interface Store {
@@ -39,7 +39,7 @@ export function listRecords({ layout }: Store): Promise<StoredFile[]> {
   return list(layout.partial, /^([0-9a-f]{32})\.json$/)
 }
 
-/** Blobs that no manifest names and nobody is about to. */
+/** Blobs that no manifest names and no transfer is about to use. */
 export async function strayBlobs(store: Store): Promise<StoredFile[]> {
   const named = namedBlobs(store)
   return (await listBlobs(store)).filter(({ name }) => !named.has(name) && !store.claims.isPinned(name))
@@ -49,7 +49,7 @@ function namedBlobs({ manifests }: Store): Set<string> {
   return new Set(manifests.all().flatMap(({ content }) => content?.files.map(({ sha256 }) => sha256) ?? []))
 }
 
-/** Only what is clearly ours, by its name. What goes away meanwhile is left out. */
+/** Only names that are clearly ours. Files that disappear meanwhile are left out. */
 async function list(folder: string, pattern: RegExp): Promise<StoredFile[]> {
   const found: StoredFile[] = []
   for (const entry of await readdir(folder)) {

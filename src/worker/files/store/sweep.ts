@@ -4,12 +4,12 @@ import { removeBlobs, removeParts, removeSource } from './removal.ts'
 import { listParts, listRecords, strayBlobs, type Store, type StoredFile } from './store.ts'
 import { UNFINISHED } from './trees.ts'
 
-/** Long enough that an interrupted transfer is taken up again, if ever it is. */
+/** Long enough: an interrupted transfer that is continued at all is continued sooner. */
 const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000
 
 /**
- * Deletes what nobody has come back to for a week, by its name clearly ours; anything else is left alone. Needs the lock.
- * What cannot be deleted is no reason not to go on.
+ * Deletes unused files after a week, by names that are clearly ours; all other files are left alone. Needs the lock. A
+ * file that cannot be deleted does not stop the sweep.
  */
 export async function sweep(store: Store): Promise<void> {
   try {
@@ -19,7 +19,7 @@ export async function sweep(store: Store): Promise<void> {
   }
 }
 
-/** Deletes what a process that died has left half-written under other names. Only before anything else is done. */
+/** Deletes half-written files under temporary names from a process that died. Call it before anything else. */
 export async function removeLeftovers({ layout, manifests }: Store): Promise<void> {
   const trees = new Set(manifests.all().map(({ content }) => content?.tree))
   for (const name of await readdir(layout.trees)) {
@@ -46,7 +46,7 @@ async function removeForgotten(store: Store): Promise<void> {
     store,
     (await strayBlobs(store)).filter(({ changedAtMs }) => isOld(changedAtMs)),
   )
-  // Of no model: an archive that was unpacked, or a model whose transfer never ended.
+  // Not a model's: an archive that was unpacked, or a model whose transfer never ended.
   const unused = manifests.all().filter(({ id, models, content, used_at: usedAt }) => {
     return (models.length === 0 || content === null) && isOld(usedAt) && !claims.hasSource(id)
   })
