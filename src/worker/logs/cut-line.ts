@@ -4,7 +4,7 @@ const MARK = ' … (cut: longer than 8 KiB)'
 const encoder = new TextEncoder()
 const room = new Uint8Array(MOST_BYTES)
 
-/** A line of at most 8 KiB; of a longer one the beginning, never half a character, and a mark. */
+/** Cuts a line to 8 KiB: the beginning of a longer one, never half a character, and a mark. */
 export function cutLine(text: string): string {
   // No character takes more than three bytes for each of its UTF-16 units.
   if (text.length * 3 <= MOST_BYTES) return text

@@ -7,17 +7,19 @@ export interface Followed extends LookedAt {
 }
 
 export interface Batch {
-  /** Lines that were dropped before this reader came for them; null when it is not known how many. Told before the lines. */
+  /**
+   * Lines that were dropped before this reader took them; null when their number is unknown. Reported before the lines.
+   */
   skipped: number | null
   lines: LogLine[]
 }
 
-/** What `read` answers when it is not told. */
+/** The limit of `read` when the query has none. */
 const DEFAULT_LIMIT = 1000
-/** A reader is given so many lines at a time. While it does not come for more, that is all that is held for it. */
+/** How many lines a reader gets at a time. This is also all that is held for a reader that does not come for more. */
 const MOST_AT_ONCE = 1000
 
-/** The lines that are there: the last ones, or the first ones after a number. */
+/** The lines that exist now: the last ones, or the first ones after a number. */
 export async function readLines(at: LookedAt, query: LogQuery): Promise<LogLine[]> {
   const { after, limit = DEFAULT_LIMIT } = query
   if (after !== undefined) return (await look(at, { after, query, limit })).lines
@@ -25,12 +27,12 @@ export async function readLines(at: LookedAt, query: LogQuery): Promise<LogLine[
 }
 
 /**
- * The same lines, then each new one, exactly once and in order, until the signal is aborted. Nothing is pushed: the reader
- * takes a batch when it is ready for one, and finds out then what it was too slow for.
+ * The existing lines, then each new one, exactly once and in order, until the signal is aborted. Nothing is pushed: the
+ * reader takes a batch when it is ready, and learns then which lines it was too slow for.
  */
 export async function* followLines(at: Followed, query: LogQuery, signal: AbortSignal): AsyncGenerator<Batch, void> {
   const seen = new WeakMap()
-  // A number from another life of this node's logs would wait for ever.
+  // A number from a deleted earlier log of this node would wait for ever.
   let after = Math.min(query.after ?? 0, at.lastSeq())
   if (query.after === undefined) {
     const { lines, upTo } = await look(at, { after, query, seen })

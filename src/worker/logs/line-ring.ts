@@ -1,6 +1,6 @@
 import type { LogLine } from '../../api/admin/schemas.ts'
 
-/** The newest lines up to a limit, in the order of their numbers. */
+/** The newest lines up to a limit, ordered by number. */
 export class LineRing {
   readonly #most: number
   readonly #slots: LogLine[] = []
@@ -18,7 +18,7 @@ export class LineRing {
     return this.#slots[this.#start]
   }
 
-  /** Adds the newest line; a full ring lets go of its oldest one. */
+  /** Adds the newest line; a full ring drops its oldest one. */
   push(line: LogLine): void {
     if (this.#slots.length < this.#most) {
       this.#slots.push(line)
@@ -40,7 +40,7 @@ export class LineRing {
     return low
   }
 
-  /** The lines with a greater number. */
+  /** The lines with a higher number. */
   after(seq: number): LogLine[] {
     const from = this.countUpTo(seq)
     return Array.from({ length: this.length - from }, (_, i) => this.#at(from + i))

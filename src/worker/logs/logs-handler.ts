@@ -8,17 +8,17 @@ import { sendJson } from '../../http/server.ts'
 import { SseStream } from '../../http/server/sse.ts'
 import type { ReplicaLogs } from './replica-logs.ts'
 
-/** `path` is what follows `/logs` in the URL. */
+/** `path` is the part after `/logs` in the URL. */
 export type LogsHandler = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>
 
 const MOST_STREAMS = 100
-/** Written in one piece; then the reader is waited for. */
+/** Lines written in one piece; then the handler waits until the reader has taken them. */
 const PIECE_LINES = 50
 
 /**
- * `/logs` lists the models that have logs, `/logs/<name>` has the lines of a replica or of all replicas of a model. With
- * `follow=1` they come as server-sent events, each with its number as id; an event `skipped` says how many lines were
- * dropped before this reader came for them (null: not known how many). Who may read is for the caller to say.
+ * `/logs` lists the models that have logs; `/logs/<name>` has the lines of a replica, or of all replicas of a model.
+ * With `follow=1` they come as server-sent events, each with its number as id; an event `skipped` says how many lines
+ * were dropped before this reader took them (null: unknown). The caller checks the reader's permission.
  */
 export function logsHandler(logs: ReplicaLogs, clock: Clock): LogsHandler {
   let streams = 0
@@ -38,7 +38,7 @@ export function logsHandler(logs: ReplicaLogs, clock: Clock): LogsHandler {
     if (streams >= MOST_STREAMS) {
       throw new AppError('busy', `${MOST_STREAMS} readers follow logs of this node already.`, { retryAfterS: 10 })
     }
-    // Who has gone meanwhile will not go again.
+    // The client left meanwhile; its close event has passed.
     if (response.destroyed) return
     const gone = new AbortController()
     response.once('close', () => gone.abort())
@@ -84,7 +84,7 @@ type Query = z.infer<typeof logQuery>
 function parseQuery({ url = '', headers }: IncomingMessage): Query {
   const given = Object.fromEntries(new URLSearchParams(/\?(.*)$/s.exec(url)?.[1] ?? ''))
   const lastId = headers['last-event-id']
-  // A reader that comes back repeats its first URL; the header is where it got to.
+  // A reader that reconnects repeats its first URL; the header says how far it got.
   if (given['follow'] === '1' && lastId) given['after'] = String(lastId)
   const result = logQuery.safeParse(given)
   if (result.success) return result.data

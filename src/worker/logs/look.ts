@@ -2,42 +2,42 @@ import type { z } from 'zod'
 import type { LogLine, logQuery } from '../../api/admin/schemas.ts'
 import type { ReplicaLog } from './replica-log.ts'
 
-/** What a reader asks for. */
+/** A reader's query. */
 export type LogQuery = Omit<z.infer<typeof logQuery>, 'follow'>
 
-/** The logs that a reader looks at. Which they are may change whenever something was waited for. */
+/** The logs that a reader looks at. Their list may change during every await. */
 export interface LookedAt {
   find(): readonly ReplicaLog[]
-  /** The newest number of the node. */
+  /** The newest number on the node. */
   lastSeq(): number
 }
 
 export interface LookFor {
-  /** The number of the last line that need not be shown. */
+  /** Lines up to this number are left out. */
   after: number
   query: LogQuery
-  /** The first so many lines of those that match; all of them when it is not said. */
+  /** The first so many matching lines; all of them when undefined. */
   limit?: number
-  /** How many lines of each log the reader has seen or been told of; brought up to date. */
+  /** How many lines of each log the reader has seen or was told about; updated by the call. */
   seen?: WeakMap<ReplicaLog, number>
 }
 
 export interface Look {
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   lines: LogLine[]
-  /** The reader has been shown all that it asked for up to this number. */
+  /** The reader has been given all matching lines up to this number. */
   upTo: number
-  /** Lines that were not kept long enough to be shown, whether they match or not; null when they were not counted. */
+  /** Lines that were dropped before they could be shown, matching or not; null when they were not counted. */
   skipped: number | null
 }
 
-/** What some logs hold, as of one moment. */
+/** What some logs hold, at one moment. */
 export async function look(at: LookedAt, wanted: LookFor): Promise<Look> {
   const stored = new Map<ReplicaLog, Stored>()
   for (;;) {
     const logs = at.find()
     const unread = logs.filter((log) => log.storedSeq > (stored.get(log)?.upTo ?? wanted.after))
-    // From here on nothing is waited for, so nothing is written meanwhile: no line is missed and none is there twice.
+    // No await from here on, so no line is written meanwhile: none is missed and none appears twice.
     if (unread.length === 0) {
       const lines = logs.flatMap((log) => log.after(wanted.after, stored.get(log)?.lines ?? []))
       return choose(lines, logs, at.lastSeq(), wanted)
@@ -50,7 +50,7 @@ export async function look(at: LookedAt, wanted: LookFor): Promise<Look> {
 }
 
 interface Stored {
-  /** What was on disk only when it was read. */
+  /** Lines that had moved to the disk by the time it was read. */
   upTo: number
   lines: LogLine[]
 }

@@ -7,34 +7,34 @@ import { SEGMENT_LINES, type Segments } from './segments.ts'
 const KEPT_LINES = SEGMENT_LINES
 
 /**
- * The last lines of one replica. Those that were written since its engine began are in memory, until it has ended and they
- * are on disk; of older ones only the numbers are. What is not yet on disk is what the ring holds after the last line
- * written: a disk that does not keep up costs old lines on disk, never memory and never the engine's time.
+ * The last lines of one replica. Lines written since its engine began are in memory, until the engine has ended and
+ * they are on disk; of older lines only the numbers are. Lines not yet on disk are those in the ring after the last one
+ * written: a slow disk costs old lines on disk, never memory and never the engine's time.
  */
 export class ReplicaLog {
   readonly key: string
   readonly modelName: string
   readonly replicaIndex: number
-  /** Somebody writes it, or may. */
+  /** A writer has it open, or may open it. */
   isOpen = false
   lastSeq = 0
   lastAt = 0
-  /** Lines that have come and are not kept any more. */
+  /** Lines that arrived and are no longer kept. */
   dropped = 0
 
   readonly #segments: Segments
   #ring = new LineRing(KEPT_LINES)
-  /** The numbers of kept lines that are on disk only; all are smaller than those in the ring. */
+  /** The numbers of kept lines that are on disk only; all are lower than those in the ring. */
   #stored: number[] = []
   #writtenSeq = 0
   #lastDroppedSeq = 0
-  /** The first line there ever was; undefined when it came in an earlier run of the worker. */
+  /** The first line ever; undefined when it came in an earlier run of the worker. */
   #bornSeq: number | undefined
-  /** The first line of the engine that writes now or wrote last. */
+  /** The first line of the current engine, else of the last one. */
   #runSeq = 0
   #work: Promise<unknown> = Promise.resolve()
 
-  /** `lines` is all that its segments hold. */
+  /** `lines` is everything in its segments. */
   constructor(key: string, segments: Segments, lines: readonly LogLine[] = []) {
     const { modelName, replicaIndex } = parseReplicaKey(key) ?? { modelName: key, replicaIndex: 0 }
     this.key = key
@@ -62,7 +62,7 @@ export class ReplicaLog {
     return this.#segments.bytes
   }
 
-  /** No writer, and nothing that is not on disk. */
+  /** It has no writer and no line that is not on disk. */
   get isIdle(): boolean {
     return !this.isOpen && this.#ring.length === 0
   }
@@ -86,29 +86,29 @@ export class ReplicaLog {
     this.#letGo()
   }
 
-  /** The last lines of the engine that writes now or wrote last. */
+  /** The last lines of the current engine, else of the last one. */
   lastTexts(count: number): string[] {
     const lines = this.#ring.after(this.#runSeq - 1)
     return lines.slice(-count).map(({ text }) => text)
   }
 
-  /** The newest line that is on disk only; 0 when all that is kept is in memory. */
+  /** The newest line that is on disk only; 0 when all kept lines are in memory. */
   get storedSeq(): number {
     return this.#stored.at(-1) ?? 0
   }
 
-  /** What is on disk, in its turn. */
+  /** Reads the lines on disk, after the operations before it. */
   readStored(): Promise<LogLine[]> {
     return this.#inTurn(() => this.#segments.read())
   }
 
-  /** The kept lines after a number. `stored` is what was read from disk; it must reach up to `storedSeq`. */
+  /** The kept lines after a number. `stored` is what was read from disk; it must reach `storedSeq`. */
   after(seq: number, stored: readonly LogLine[]): LogLine[] {
     const [from, to] = [Math.max(seq + 1, this.firstSeq), this.storedSeq]
     return [...stored.filter((line) => line.seq >= from && line.seq <= to), ...this.#ring.after(seq)]
   }
 
-  /** How many lines with at most this number there ever were; undefined when nobody knows any more. */
+  /** How many lines up to this number there ever were; undefined when that is no longer known. */
   countUpTo(seq: number): number | undefined {
     if (seq >= this.#lastDroppedSeq) {
       const newer = this.#stored.findIndex((stored) => stored > seq)
@@ -117,7 +117,7 @@ export class ReplicaLog {
     return this.#bornSeq !== undefined && seq < this.#bornSeq ? 0 : undefined
   }
 
-  /** Brings to disk what was there when it was called. */
+  /** Writes to disk the lines that existed when it was called. */
   flush(): Promise<void> {
     const upTo = this.lastSeq
     if (this.#writtenSeq >= upTo) return Promise.resolve()
@@ -131,7 +131,7 @@ export class ReplicaLog {
     })
   }
 
-  /** Removes the files of an idle log: nothing that writes them can be under way. */
+  /** Removes the files of an idle log: no write can be running. */
   remove(): void {
     this.#segments.remove()
   }
@@ -143,7 +143,7 @@ export class ReplicaLog {
     this.#ring = new LineRing(KEPT_LINES)
   }
 
-  /** The disk is used by one at a time. */
+  /** Runs one disk operation at a time. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#work.then(work)
     this.#work = done.catch(() => {})

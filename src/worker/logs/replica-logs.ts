@@ -19,17 +19,17 @@ export interface ReplicaLogsDeps {
   log: Logger
 }
 
-/** Lines wait so long for others to be written with them: what a kill -9 may cost on disk. */
+/** How long lines wait to be written together: what a kill -9 may lose on disk. */
 const BATCH_MS = 20
-/** The longest pause between attempts while the disk refuses; old logs are looked for as often. */
+/** The longest pause between attempts while the disk fails; old logs are looked for at the same interval. */
 const PERIOD_MS = 60_000
 
 /**
- * The logs of all replicas that run or ran on this node. One sequence numbers all lines, so that it orders the merged log
- * of a model, resumes any view, and lets replicas that start later join one.
+ * The logs of all replicas that run or ran on this node. One sequence numbers all lines: it orders the merged log of a
+ * model, resumes any view, and lets replicas that start later join one.
  *
- * A name is the key of a replica (`<model>#<index>`), or a model's name and then means all its replicas. Where both fit,
- * the key wins.
+ * A name is the key of a replica (`<model>#<index>`), or a model's name, which means all its replicas. If both fit, the
+ * key wins.
  */
 export class ReplicaLogs {
   readonly #folder: string
@@ -53,7 +53,7 @@ export class ReplicaLogs {
     this.#loop = startLoop({ periodMs: PERIOD_MS, turn, clock: deps.clock, onError: (error) => this.#warn(error) })
   }
 
-  /** Goes on with what an earlier run has left in the folder, however it ended. */
+  /** Continues from what an earlier run left in the folder, however that run ended. */
   static async open(folder: string, deps: ReplicaLogsDeps): Promise<ReplicaLogs> {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -66,12 +66,12 @@ export class ReplicaLogs {
     }
   }
 
-  /** Aborted when this ends: then everybody who follows ends as well. */
+  /** Aborted when this ends; every follower then ends as well. */
   get stopped(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** Takes a line of an engine. Never waits and never throws; readers and the disk come for it when they can. */
+  /** Takes a line of an engine. Never waits and never throws; readers and the disk fetch it when they can. */
   write(key: string, stream: LogLine['stream'], text: string): void {
     if (this.#stop.signal.aborted) return
     const log = this.#logs.get(key) ?? this.#create(key)
@@ -83,17 +83,17 @@ export class ReplicaLogs {
     }
   }
 
-  /** The engine has ended: its lines leave memory once they are on disk. Whoever writes again opens it again. */
+  /** The engine has ended: its lines leave memory once they are on disk. The next write opens the log again. */
   close(key: string): void {
     this.#logs.get(key)?.close()
   }
 
-  /** What the engine of a key said last; of its last run only, and only until that was closed. */
+  /** The last lines of a key's engine: of its last run only, and only until that was closed. */
   lastLines(key: string, count: number): string[] {
     return this.#logs.get(key)?.lastTexts(count) ?? []
   }
 
-  /** One for each model. */
+  /** One entry for each model. */
   entries(): LogEntry[] {
     const logs = [...this.#logs.values()].toSorted((a, b) => a.replicaIndex - b.replicaIndex)
     return [...Map.groupBy(logs, ({ modelName }) => modelName)]
@@ -101,19 +101,19 @@ export class ReplicaLogs {
       .toSorted((a, b) => (a.model_name < b.model_name ? -1 : 1))
   }
 
-  /** The last `limit` lines that match; with `after`, the first ones above it. */
+  /** The last `limit` matching lines; with `after`, the first ones above it. */
   read(name: string, query: LogQuery): Promise<LogLine[]> {
     return readLines(this.#at(name), query)
   }
 
-  /** What `read` gives and then each new line, in batches, as fast as they are asked for. */
+  /** The lines of `read`, then each new line, in batches, as fast as the caller asks for them. */
   follow(name: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<Batch, void> {
     const either = AbortSignal.any([signal, this.#stop.signal])
     const at = { ...this.#at(name), news: (after: number) => this.#news(name, after, either) }
     return followLines(at, query, either)
   }
 
-  /** Brings to disk what has been written so far, as far as the disk takes it. */
+  /** Writes everything so far to disk, as far as the disk accepts it. */
   async flush(): Promise<void> {
     await this.#store().catch((error: unknown) => this.#warn(error))
   }
@@ -154,7 +154,7 @@ export class ReplicaLogs {
     })
   }
 
-  /** One log that cannot be written does not keep the others from being. */
+  /** A log that cannot be written does not stop the others from being written. */
   async #store(): Promise<void> {
     const problems: unknown[] = []
     const attempt = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => void problems.push(error))
@@ -168,7 +168,7 @@ export class ReplicaLogs {
     this.#problem = undefined
   }
 
-  /** Once for each problem, not once for each attempt. */
+  /** Logs each problem once, not once for each attempt. */
   #warn(error: unknown): void {
     const problem = messageOf(error)
     if (problem !== this.#problem)
@@ -187,7 +187,7 @@ async function loadLogs(folder: string): Promise<Map<string, ReplicaLog>> {
   for (const name of logNamesAmong(await readdir(folder))) {
     const segments = new Segments(folder, name)
     const lines = await segments.load()
-    // Nothing in it can be read: what is left of a first line. The next one must not be written behind it.
+    // No line in it can be read: it is the start of a first line. The next line must not be appended to that.
     if (lines.length === 0) segments.remove()
     const key = replicaOf(lines, name)
     if (key !== undefined) logs.set(key, new ReplicaLog(key, segments, lines))

@@ -1,6 +1,6 @@
-/** As much of a log as decides whether it is kept. */
+/** The facts that decide whether a log is kept. */
 interface Kept {
-  /** It has no writer and nothing that is not on disk. */
+  /** It has no writer and no line that is not on disk. */
   isIdle: boolean
   lastAt: number
   bytes: number
@@ -10,7 +10,7 @@ const MOST_LOGS = 500
 const MOST_BYTES = 1024 ** 3
 const MOST_AGE_MS = 14 * 24 * 60 * 60 * 1000
 
-/** The logs to remove: old ones, and when there are too many or too much, those first that ended first. */
+/** The logs to remove: old ones, and, beyond the limits of number and size, those that ended first. */
 export function surplusLogs<T extends Kept>(logs: readonly T[], nowMs: number): T[] {
   let count = logs.length
   let bytes = logs.reduce((sum, log) => sum + log.bytes, 0)

@@ -4,18 +4,21 @@ import { join } from 'node:path'
 import { logLine, type LogLine } from '../../api/admin/schemas.ts'
 import { logFileName } from './file-name.ts'
 
-/** Lines in a segment. There are two, so that at least so many lines are on disk once there have been as many. */
+/**
+ * Lines in a segment. There are two segments, so that at least this many lines are on disk once that many were written.
+ */
 export const SEGMENT_LINES = 1000
 
 const CURRENT = '.jsonl'
 const PREVIOUS = '.old.jsonl'
 
 /**
- * The log of one replica on disk: a segment that is appended to, and the full one before it. A line is one of JSON. What a
- * crash or a full disk leaves unfinished does not parse and is passed over when read. Its owner makes one call at a time.
+ * The log of one replica on disk: a segment that is appended to, and the full one before it. Each line is one of JSON.
+ * An incomplete line, left by a crash or a full disk, does not parse and is skipped when read. The owner makes one call
+ * at a time.
  */
 export class Segments {
-  /** On disk, both together. */
+  /** The size of both on disk. */
   get bytes(): number {
     return this.#currentBytes + this.#previousBytes
   }
@@ -25,7 +28,7 @@ export class Segments {
   #currentLines = 0
   #currentBytes = 0
   #previousBytes = 0
-  /** The last line may be unfinished: what follows must begin on a new one. */
+  /** The last line may be incomplete: the next one must begin on a new line. */
   #isTorn = false
 
   constructor(folder: string, name: string) {
@@ -33,7 +36,7 @@ export class Segments {
     this.#previous = join(folder, `${name}${PREVIOUS}`)
   }
 
-  /** Picks up what an earlier run of the worker has written. */
+  /** Reads what an earlier run of the worker wrote. */
   async load(): Promise<LogLine[]> {
     const previous = await readIfThere(this.#previous)
     const current = await readIfThere(this.#current)
@@ -50,12 +53,13 @@ export class Segments {
     return inOrder([...parseLines(previous), ...parseLines(await readIfThere(this.#current))])
   }
 
-  /** Writes as many of the lines as the segment has room for, and at least one. Answers how many. */
+  /** Writes as many of the lines as the segment has room for, and at least one. Returns how many. */
   async append(lines: readonly LogLine[]): Promise<number> {
     if (this.#currentLines >= SEGMENT_LINES) await this.#rotate()
     const batch = lines.slice(0, SEGMENT_LINES - this.#currentLines)
     const text = `${this.#isTorn ? '\n' : ''}${batch.map((line) => `${JSON.stringify(line)}\n`).join('')}`
-    // True until the write is known to have worked. What is written again then is told by its number.
+    // True until the write is known to have succeeded. Lines that are then written twice are recognized by their
+    // numbers.
     this.#isTorn = true
     await appendFile(this.#current, text, { mode: 0o600 })
     this.#isTorn = false
@@ -64,7 +68,7 @@ export class Segments {
     return batch.length
   }
 
-  /** At once, so that nothing can be appended while it happens. */
+  /** Synchronous, so that no append can happen meanwhile. */
   remove(): void {
     rmSync(this.#current, { force: true })
     rmSync(this.#previous, { force: true })
@@ -110,7 +114,7 @@ function parseLine(text: string): LogLine | undefined {
   }
 }
 
-/** Each line once, those of one replica only. */
+/** Each line once, and only lines of one replica. */
 function inOrder(lines: readonly LogLine[]): LogLine[] {
   let lastSeq = 0
   return lines.filter(({ seq, replica }) => {
@@ -120,7 +124,7 @@ function inOrder(lines: readonly LogLine[]): LogLine[] {
   })
 }
 
-/** The replica that the lines of a log are of; undefined when there are none, or the file was not named by us. */
+/** The replica whose lines these are; undefined when there are none, or when the file's name is not ours. */
 export function replicaOf(lines: readonly LogLine[], name: string): string | undefined {
   const key = lines[0]?.replica
   return key !== undefined && logFileName(key) === name ? key : undefined

@@ -2,13 +2,13 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { isFull } from '../../platform/full-disk.ts'
 import { writeShort } from '../../platform/write-whole.ts'
 
-/** Numbers set aside in one go. A crash skips at most so many. */
+/** Numbers reserved at a time. A crash skips at most this many. */
 const BLOCK = 100_000
 
 /**
- * The numbers of all lines of the node. A number that a reader has seen must never come again, not even when the worker
- * was killed before the line reached the disk: the reader would go on after it and miss the new one. So a file says up to
- * where numbers may have been given out, always well ahead of those that were.
+ * The numbers of all lines of the node. A number that a reader has seen must never be given out again, even if the
+ * worker was killed before the line reached the disk: the reader would continue after it and miss the new line. So a
+ * file holds an upper bound of the numbers given out, always well ahead of them.
  */
 export class Sequence {
   readonly #file: string
@@ -21,7 +21,7 @@ export class Sequence {
     this.#last = last
   }
 
-  /** Goes on above whatever the file says and above `highest`, the highest number that is in use. */
+  /** Continues above both the file's bound and `highest`, the highest number in use. */
   static async open(file: string, highest: number): Promise<Sequence> {
     const sequence = new Sequence(file, Math.max(highest, await readNumber(file)))
     await sequence.reserve()
@@ -38,19 +38,19 @@ export class Sequence {
     return this.#last
   }
 
-  /** Sets more numbers aside when half of them are gone. */
+  /** Reserves more numbers when half of them are used. */
   reserve(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#reserved - this.#last <= BLOCK / 2) await this.#write(this.#last + BLOCK)
     })
   }
 
-  /** Gives back what was set aside, so that an orderly restart leaves no gap. */
+  /** Returns the unused numbers, so that an orderly restart leaves no gap. */
   release(): Promise<void> {
     return this.#inTurn(() => this.#write(this.#last))
   }
 
-  /** Whole or not at all: a file half-written would be taken for a smaller number. */
+  /** Atomic: half a file would be read as a lower number. */
   async #write(reserved: number): Promise<void> {
     const temporary = `${this.#file}.new`
     const text = `${reserved}\n`
@@ -59,7 +59,7 @@ export class Sequence {
       await rename(temporary, this.#file)
     } catch (error) {
       if (!isFull(error)) throw error
-      // A worker has to start on a full disk, too: its engines wait for it.
+      // A worker must start on a full disk, too: its engines wait for it.
       writeShort(this.#file, text)
     }
     this.#reserved = reserved
@@ -78,6 +78,6 @@ async function readNumber(file: string): Promise<number> {
     throw error
   })
   const number = Number(text)
-  // A power cut may leave nonsense; the lines on disk then say how far we were.
+  // After a power cut the file may be garbage; the lines on disk then show the highest number.
   return Number.isSafeInteger(number) && number > 0 ? number : 0
 }

@@ -3,27 +3,33 @@ import { readFileSync, rmSync } from 'node:fs'
 import { z } from 'zod'
 import { writeWhole } from '../../platform/write-whole.ts'
 
-/** One boot of a node, as the cluster sees it: as long as it lasts, what ran before a restart of the worker may still run. */
+/**
+ * One boot of a node, as the cluster sees it: while it lasts, engines from before a restart of the worker may still
+ * run.
+ */
 export interface Boot {
   readonly id: string
   /** True when an earlier run of the worker on this boot ended without a goodbye. */
   readonly isResumed: boolean
-  /** The number of the next heartbeat. Numbers grow over restarts: of two heartbeats of a boot the higher one is true. */
+  /**
+   * The number of the next heartbeat. Numbers grow over restarts: of two heartbeats of a boot, the higher number is
+   * newer.
+   */
   nextSeq(): number
-  /** Takes it. */
+  /** Returns it and counts on. */
   takeSeq(): number
-  /** The worker ended in order and left nothing behind: what starts next is another boot. */
+  /** The worker ended in order and left nothing running: the next start is a new boot. */
   end(): void
 }
 
-/** So many numbers are written down as used at once, so that not every heartbeat touches the disk. */
+/** How many numbers are recorded as used at a time, so that not every heartbeat writes to the disk. */
 const SEQ_BLOCK = 1000
 
 const record = z.object({ machine_boot: z.string(), boot_id: z.string().min(1), seq_reserved: z.int().nonnegative() })
 
 /**
- * Goes on with the boot in `file` if the machine has not been restarted since; else begins a new one. `isClean` begins a
- * new one in any case.
+ * Continues the boot in `file` if the machine has not been restarted since; else begins a new one. `isClean` always
+ * begins a new one.
  */
 export function openBoot(file: string, machineBoot: string, isClean = false, disk: BootDisk = realDisk): Boot {
   const before = isClean ? undefined : readRecord(disk, file, machineBoot)
@@ -48,7 +54,7 @@ export function openBoot(file: string, machineBoot: string, isClean = false, dis
   }
 }
 
-/** What is asked of a disk; `read` and `write` throw when they cannot. */
+/** Disk access; `read` and `write` throw when they fail. */
 export interface BootDisk {
   read(file: string): string
   write(file: string, text: string): void
@@ -61,7 +67,7 @@ const realDisk: BootDisk = {
   remove: (file) => rmSync(file, { force: true }),
 }
 
-/** A file that cannot be understood is as good as none: a new boot loses nothing but the chance to adopt. */
+/** An unreadable file counts as missing: a new boot loses only the chance to adopt engines. */
 function readRecord(disk: BootDisk, file: string, machineBoot: string): z.infer<typeof record> | undefined {
   try {
     const parsed = record.parse(JSON.parse(disk.read(file)))

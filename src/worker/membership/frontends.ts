@@ -16,26 +16,26 @@ export interface FrontendsDeps {
   urls: readonly string[]
   joinToken: string
   seed: string
-  /** Names this run of the worker in each call. */
+  /** Identifies this run of the worker in each call. */
   runId: string
-  /** The key before, until the cluster has taken note of the new one. */
+  /** The previous key, until the cluster has recorded the new one. */
   old?: OldIdentity | undefined
   nowMs: () => number
-  /** Which of those at these URLs are taken for frontends of ours. */
+  /** Which servers at these URLs are accepted as our frontends. */
   trust?: Trust | undefined
-  /** The cluster that this node belongs to, as far as it knows; an answer of another counts for nothing. */
+  /** The cluster of this node, if known; answers of other clusters are ignored. */
   cluster?: KeptCluster | undefined
   send?: typeof requestJson
 }
 
-/** The protocol in which a node first tells of its certificate. */
+/** The first protocol version in which a node reports its certificate. */
 const TLS_SINCE = 3
 const GOODBYE_TIMEOUT_MS = 2000
 
-/** What a node says of itself; what it speaks and when it says so is added. */
+/** What a node says of itself; the protocol and the time are added. */
 export type Facts = Omit<NodeRegistration, 'protocol' | 'signed_at'>
 
-/** The frontends of the cluster as a node sees them. */
+/** The frontends of the cluster, from a node's point of view. */
 export class Frontends {
   readonly #deps: FrontendsDeps
   readonly #any: AnyFrontend
@@ -45,14 +45,14 @@ export class Frontends {
     this.#any = new AnyFrontend(deps.urls, deps.trust, deps.send, deps.cluster)
   }
 
-  /** Presents this node. The signature proves that we hold the key we name. */
+  /** Registers this node. The signature proves that we hold the named key. */
   register(facts: Facts): Promise<Registered> {
     return askInCommon((protocol) => this.#register({ ...facts, protocol }))
   }
 
   async #register(all: Omit<NodeRegistration, 'signed_at'>): Promise<Registered> {
     const { tls_fingerprint: fingerprint, ...older } = all
-    // A frontend of the release before does not know it, and refuses what it does not know.
+    // A frontend of the release before does not know this field, and refuses unknown fields.
     const facts = all.protocol >= TLS_SINCE && fingerprint !== undefined ? all : older
     const { seed, old, joinToken, nowMs } = this.#deps
     const registration: NodeRegistration = { ...facts, signed_at: nowMs() }
@@ -67,7 +67,7 @@ export class Frontends {
     return answer
   }
 
-  /** Whether we are approved, and what we work with. */
+  /** Whether the node is approved, and its credentials. */
   async credentials(nodeId: string): Promise<Registered> {
     return registered.parse(await this.#callAsNode(`/api/node/${nodeId}/credentials`))
   }
@@ -77,7 +77,7 @@ export class Frontends {
     await this.#callAsNode(`/api/node/${nodeId}/deregister`, options)
   }
 
-  /** Where a file below the models folder of a frontend is to be had, and what proves that it is us who ask. */
+  /** The URL of a file below a frontend's models folder, and the headers that prove who asks. */
   filesFor(nodeId: () => string | undefined): FrontendFiles {
     return {
       locate: async (path, { attempt }) => {

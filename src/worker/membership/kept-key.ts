@@ -3,7 +3,7 @@ import { writeWhole } from '../../platform/write-whole.ts'
 
 /**
  * The data key that the cluster gave this node, kept over restarts: a worker that comes back while no frontend answers
- * serves the gateways that know it, at once.
+ * serves the gateways that know the key, at once.
  */
 export class KeptKey {
   readonly #file: string
@@ -24,11 +24,11 @@ export class KeptKey {
     try {
       writeWhole(this.#file, `${key}\n`)
     } catch {
-      // A full disk: it works without, and after a restart the cluster is asked again.
+      // On a full disk it works without the file, and asks the cluster again after a restart.
     }
   }
 
-  /** The node is no part of the cluster any more. */
+  /** The node is no longer part of the cluster. */
   forget(): void {
     this.#key = undefined
     rmSync(this.#file, { force: true })

@@ -12,40 +12,40 @@ export interface MembershipDeps {
   /** The connection to the bus. */
   link: Link
   clock: Clock
-  /** From 0 to 1: many nodes that lose one bus must not ask in step. */
+  /** From 0 to 1: many nodes that lose one bus must not retry in step. */
   random: () => number
   log: Logger
-  /** The first time, and whenever the cluster knows us by another id from now on. */
+  /** Called the first time, and whenever the cluster gives this node another id. */
   onRegistered: (nodeId: string) => void
-  /** The cluster has lost its row of us. */
+  /** The cluster has lost this node's row. */
   onUnknown?: (() => void) | undefined
-  /** What a frontend says that a person has to put right; undefined when it is over. */
+  /** A frontend's answer that a person has to act on; undefined when it no longer applies. */
   onProblem?: ((problem: string | undefined) => void) | undefined
-  /** Another process with our key is connected: this one is to run nothing until it is taken in. */
+  /** Another process with our key is connected: this one must run nothing until it is accepted. */
   onSecond?: (() => void) | undefined
-  /** Control has said that it does not know us: ask now. Takes the news. */
+  /** Whether control has said that it does not know this node, so that it should ask now. Resets the flag. */
   isDue?: (() => boolean) | undefined
-  /** Credentials to work with from now on; the first time, and whenever they may have changed. */
+  /** The current credentials; called the first time, and whenever they may have changed. */
   onCredentials: (nodeId: string, credentials: NodeCredentials) => void
   checkMs?: number | undefined
   refreshMs?: number | undefined
 }
 
 export interface Link {
-  /** Connects, or takes over what is new in the credentials. Rejects when the bus cannot be had. */
+  /** Connects, or applies changed credentials. Rejects when the bus cannot be reached. */
   use(nodeId: string, credentials: NodeCredentials): Promise<void>
   isConnected(): boolean
   isRefused(): boolean
 }
 
-/** Why a node is no part of the cluster (any more). */
+/** Why a node is not part of the cluster, or no longer is. */
 export interface Departure {
   why: 'refused' | 'removed'
   message: string
 }
 
 const PENDING_POLL_MS = 2000
-/** What stands in the way for a long time is told again so often. */
+/** How often a lasting problem is logged again. */
 const TOLD_EVERY_MS = 60_000
 
 /**
@@ -57,8 +57,8 @@ const TOLD_EVERY_MS = 60_000
  *     │   └─ unknown ◀─┼─────────────────────────┤         what runs goes on, for as long as it takes
  *     └─▶ refused      └───────▶ removed ◀───────┘
  *
- * Only the word of our own cluster that we were removed ends what runs. A frontend that does not know us has lost
- * something, or is of another cluster.
+ * Only our own cluster's statement that the node was removed ends what runs. A frontend that does not know this node
+ * has lost data, or belongs to another cluster.
  */
 export async function takePart(deps: MembershipDeps, signal: AbortSignal): Promise<Departure | undefined> {
   const { frontends, registration, log } = deps
@@ -109,24 +109,24 @@ const UNKNOWN = 'the cluster does not know this node, and did not remove it: reg
 
 const OTHER_RUN = 'another process has registered with the key of this node: registering again'
 
-/** Another run of this node has registered since. Whether it is still there is found out by registering again. */
+/** Another run of this node has registered since. Registering again finds out whether it still exists. */
 function isOfOtherRun(error: unknown): boolean {
   return error instanceof AppError && error.code === 'conflict' && error.details['run'] === 'other'
 }
 
-/** The first of two processes with one key is kept, and we are the second. */
+/** Of two processes with one key the cluster keeps the first, and we are the second. */
 function isSecond(error: unknown): boolean {
   return error instanceof AppError && error.code === 'conflict' && error.details['run'] === 'second'
 }
 
-/** A store that is older than our registration has no row of us. The release before says `not_found`. */
+/** A store from before our registration has no row for this node. The release before answers `not_found`. */
 function isOfUnknown(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'node_unknown' || error.code === 'not_found')
 }
 
 /**
- * A machine whose connection broke may have come back under another address, and gateways must know it. Asked for
- * credentials first: who was removed is to stop, not to apply anew.
+ * Registers again, because a machine whose connection broke may have come back under another address, which gateways
+ * must learn. Credentials are asked for first: a removed node must stop, not apply again.
  */
 async function presentAgain({ frontends, registration, log }: MembershipDeps, known: Registered): Promise<Registered> {
   try {
@@ -137,7 +137,7 @@ async function presentAgain({ frontends, registration, log }: MembershipDeps, kn
   }
 }
 
-/** Works with these credentials until it is time to ask for others. */
+/** Uses these credentials until it is time to ask for new ones. */
 function beMember(
   deps: MembershipDeps,
   signal: AbortSignal,
@@ -150,7 +150,10 @@ function beMember(
   return holdConnection({ ...deps, use, jwt: credentials.bus_jwt }, contact, signal)
 }
 
-/** Asks until there is an answer. One line when it fails or fails otherwise, one when it is over. */
+/**
+ * Repeats the call until there is an answer. Logs one line when it fails, or fails differently, and one when it
+ * succeeds again.
+ */
 async function persist(
   deps: MembershipDeps,
   signal: AbortSignal,
@@ -171,7 +174,7 @@ async function persist(
       const departure = isLastWord(error) ? judge(error) : undefined
       if (departure) return departure
       const message = messageOf(error)
-      // A frontend that is away is told of once; an answer that a person has to put right, once a minute.
+      // An unreachable frontend is logged once; an answer that a person has to act on, once a minute.
       const isDue = isLastWord(error) && deps.clock.nowMs() - toldMs >= TOLD_EVERY_MS
       if (message !== told || isDue) {
         deps.log.warn({ error: message }, `cannot ${what} now; trying again`)
@@ -186,20 +189,20 @@ async function persist(
 }
 
 function refusedFor(error: AppError): Departure | undefined {
-  // A frontend that was started empty at the old address: this machine waits until its own cluster is back.
+  // An empty frontend was started at the old address: this machine waits until its own cluster is back.
   if (error.code === 'other_cluster') return undefined
-  // The other may go away: it keeps trying.
+  // The other process may end, so this one keeps trying.
   if (isSecond(error)) return undefined
   return { why: 'refused', message: `The cluster does not take this node: ${error.message}` }
 }
 
-/** One word ends what runs. Anything else that is wrong with our asking (a clock that is off, say) does not. */
+/** Only an explicit removal ends what runs. Other errors of the call (a wrong clock, say) do not. */
 function removedFor(error: AppError): Departure | undefined {
   if (error.code !== 'forbidden' || error.details['node'] !== 'removed') return undefined
   return { why: 'removed', message: error.message }
 }
 
-/** As a shell takes it. */
+/** Quoted for a shell. */
 function quoted(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -5,13 +5,13 @@ import { MovingBus, type MovingBusDeps } from '../../bus/moving-bus.ts'
 import type { Link } from './membership.ts'
 
 export interface NodeBusDeps extends Omit<MovingBusDeps, 'role'> {
-  /** Answers the commands that come over a new connection. */
+  /** Subscribes to commands on a new connection. */
   obey: (bus: Bus, nodeId: string) => void
-  /** There is a connection (again). */
+  /** The connection is up (again). */
   onConnected: () => void
 }
 
-/** A node's connection to the bus. It speaks for this node only. */
+/** A node's connection to the bus. Its permissions cover this node only. */
 export class NodeBus implements Link {
   readonly #bus: MovingBus
   #nodeId: string | undefined

@@ -4,13 +4,13 @@ import type { Logger } from '../../platform/run/log.ts'
 import { RepeatedLines } from '../../platform/run/repeated-lines.ts'
 import { startLoop, type Loop } from '../../platform/run/loop.ts'
 
-/** A replica as it is seen here. */
+/** A replica as this watch sees it. */
 export interface WatchedReplica {
   readonly state: string
   readonly inFlight: number
-  /** Of the engine's first process; undefined while there is none. */
+  /** The engine's first process; undefined while there is none. */
   readonly pid: number | undefined
-  /** Whether its engine answers when it is asked how it is; undefined when it cannot be asked. */
+  /** Whether its engine answers its health check; undefined when it has none. */
   answers(): Promise<boolean | undefined>
   /** Ends the engine; the replica has failed. */
   abandon(why: string): Promise<void>
@@ -18,14 +18,14 @@ export interface WatchedReplica {
 
 export interface FrozenDeps {
   replicas: () => readonly WatchedReplica[]
-  /** Processor time that engines have used so far, by the number of each one's first process. Undefined when that cannot be told. */
+  /** Processor time that engines have used so far, by the pid of each one's first process. Undefined when unknown. */
   workOf: (leaders: ReadonlySet<number>) => Promise<Map<number, number> | undefined>
   clock: Clock
   log: Logger
 }
 
 const LOOK_EVERY_MS = 3000
-/** Looks in a row that have found nothing done and no answer. */
+/** How many looks in a row must find no work and no answer. */
 const FROZEN_AFTER_LOOKS = 3
 const FROZEN_TEXT = `The engine stands still: it has requests, has done nothing for ${(FROZEN_AFTER_LOOKS * LOOK_EVERY_MS) / 1000} s and does not answer.`
 
@@ -35,8 +35,9 @@ interface Seen {
 }
 
 /**
- * Finds engines that stand still while somebody waits for them: stopped, or in a deadlock. One that is only busy uses the
- * processor, or says that it is well; one that does neither will answer nobody, and its replica is better replaced.
+ * Finds engines that have stopped working while requests wait for them: suspended, or in a deadlock. A busy engine uses
+ * the processor, or answers its health check; one that does neither will not finish its requests, so its replica is
+ * replaced.
  */
 export function watchFrozenEngines({ replicas, workOf, clock, log }: FrozenDeps): Pick<Loop, 'dispose'> {
   let seen = new Map<number, Seen>()

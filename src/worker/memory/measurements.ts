@@ -4,23 +4,23 @@ import { messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import { startLoop } from '../../platform/run/loop.ts'
 
-/** What is looked at just before the machine is measured, and counts from when it has been. */
+/** A look that runs just before the machine is measured, and takes effect after the measurement. */
 export interface Looks {
-  /** Never rejects. What it returns says whether there is anything new. */
+  /** Never rejects. The returned function applies the look, and returns whether anything is new. */
   look(machine: Hardware): Promise<() => boolean>
   onNews: () => void
-  /** What the machine has was read, from this time on. Whether that makes something known. */
+  /** The machine was read, beginning at this time. Returns whether that makes something known. */
   onRead?: (begunMs: number) => boolean
-  /** Something is not in the last reading: the next one comes soon. */
+  /** The last reading lacks something: the next one should come soon. */
   isOpen?: () => boolean
 }
 
 export interface Measurements {
-  /** The last that worked. */
+  /** The last successful measurement. */
   last(): Hardware
-  /** Measures at once and from then on every `periodMs`. */
+  /** Measures at once, and from then on every `periodMs`. */
   every(periodMs: number): void
-  /** Something is other than it was: measures soon, if it is measured regularly already. */
+  /** Something has changed: measures soon, if regular measurements have begun. */
   wake(): void
   dispose(): Promise<void>
 }
@@ -33,14 +33,17 @@ const NOTHING_KNOWN: Hardware = {
   total_disk: 0,
   available_disk: 0,
 }
-/** So soon it is measured again while something that has ended is not in the last reading: a slow tool is not asked twice. */
+/**
+ * The pause before another measurement while an ended process is missing from the last reading; a slow tool is not
+ * started twice.
+ */
 const AGAIN_MS = 500
-/** How long anybody waits for a measurement; it may go on behind our back. */
+/** How long a caller waits for a measurement; it may go on in the background. */
 const WAIT_MS = 5000
 
 /**
- * What the machine has, measured beside the heartbeats and not within them: a tool that hangs must not make a healthy
- * node look dead. One that fails leaves the last value standing.
+ * Measures the machine beside the heartbeats, not within them: a tool that hangs must not make a healthy node look
+ * dead. A failed measurement leaves the last value in place.
  */
 export async function startMeasurements(
   measure: () => Promise<Hardware & { begunMs?: number }>,

@@ -9,11 +9,11 @@ import { residentMemory } from '../processes/group-memory.ts'
 /** A replica as the meter sees it. */
 export interface MeteredReplica {
   readonly state: string
-  /** Of the engine's first process; undefined while there is none. */
+  /** The engine's first process; undefined while there is none. */
   readonly pid: number | undefined
-  /** Whether it may use a GPU at all. */
+  /** Whether it may use a GPU. */
   readonly mayUseDevices: boolean
-  /** Takes in what it was seen to hold. True when that is worth a heartbeat. */
+  /** Records what it was seen to hold. Returns whether that is worth a heartbeat. */
   noteMemory(look: MeasuredMemory): boolean
 }
 
@@ -23,14 +23,14 @@ export interface MemoryMeterDeps {
   clock: Clock
 }
 
-/** How long a tool may take to tell which process has how much; until it has answered it is not asked again. */
+/** How long the tool that reports memory by process may take; it is not started again until it has answered. */
 const PATIENCE_MS = 2000
 
-/** Looks at what the engines hold: all of them in one pass over the processes and one call of a tool. */
+/** Measures what the engines hold: all of them in one pass over the processes and one call of a tool. */
 export class MemoryMeter {
   readonly #deps: MemoryMeterDeps
   #seen = new Set<number>()
-  /** Those that were ready already when they were last looked at. */
+  /** Replicas that were ready at the last look. */
   #seenReady = new WeakSet<MeteredReplica>()
   #asking: Promise<Holding[] | null> | undefined
 
@@ -38,7 +38,7 @@ export class MemoryMeter {
     this.#deps = deps
   }
 
-  /** Whether a look would tell something new: an engine has become ready since the last one, or has ended. */
+  /** Whether a look would find something new: since the last one an engine has become ready or has ended. */
   isStale(): boolean {
     const replicas = this.#deps.replicas()
     const living = new Set(replicas.map(({ pid }) => pid))
@@ -49,14 +49,14 @@ export class MemoryMeter {
   }
 
   /**
-   * Looks now. What it returns gives the figures to the replicas and says whether they are worth a heartbeat. It is to be
-   * called only when the machine has been measured after this look: if a replica's memory were known before it is missing
-   * from what the machine has free, somebody could place another one into it. Never rejects.
+   * Looks now. The returned function gives the figures to the replicas and says whether they are worth a heartbeat.
+   * Call it only after the machine has been measured: if control knew a replica's memory before it is missing from the
+   * machine's free memory, it could place another replica into it. Never rejects.
    */
   async look(machine: Pick<Hardware, 'gpu_vendor' | 'devices'>): Promise<() => boolean> {
     const running = this.#deps.replicas().flatMap((replica) => {
       const { pid } = replica
-      // As it is now: one that becomes ready while we look may have been seen while it loaded.
+      // The state before the look: a replica that becomes ready during it may have been seen while it loaded.
       return pid === undefined ? [] : [{ replica, pid, loaded: replica.state === 'ready' }]
     })
     const now = new Set(running.map(({ pid }) => pid))
@@ -73,7 +73,7 @@ export class MemoryMeter {
       return [{ replica, pid, look: { loaded, ram: residentMemory(pids), devices } }]
     })
     return () => {
-      // Its number may be another's by now.
+      // The pid may belong to another process by now.
       const still = looks.filter(({ replica, pid }) => replica.pid === pid)
       const news = still.map(({ replica, look }) => replica.noteMemory(look))
       return hasEnded || news.includes(true)
@@ -94,7 +94,7 @@ export class MemoryMeter {
   }
 }
 
-/** Null when it cannot be told: an engine that is not seen on any GPU may be out of the tool's sight, as in containers. */
+/** Null when unknown: an engine that is not seen on any GPU may be invisible to the tool, as in containers. */
 function devicesOf(
   pids: ReadonlySet<number>,
   holdings: readonly Holding[] | null,

@@ -1,20 +1,20 @@
-/** What is known of how an engine failed, as far as memory may have been the reason. */
+/** What is known of an engine's failure, as far as memory may be the reason. */
 export interface Ending {
   code: number | null
   signal: string | null
-  /** The line in which it complained about memory, if it did. */
+  /** The line in which the engine complained about memory, if it did. */
   memoryLine: string | undefined
-  /** Whether the kernel has killed something for want of memory since the engine was started; undefined: it does not say. */
+  /** Whether the kernel has killed a process for lack of memory since the engine was started; undefined: unknown. */
   hasKernelKilled: boolean | undefined
 }
 
-/** Shells end with this code when what they ran was killed by SIGKILL. */
+/** The exit code of a shell whose command was killed by SIGKILL. */
 const KILLED_CODE = 137
 
-/** How the error of an engine that failed for want of memory begins; undefined when nothing says that it did. */
+/** The start of the error of an engine that ran out of memory; undefined when nothing indicates that it did. */
 export function whyOutOfMemory({ code, signal, memoryLine, hasKernelKilled }: Ending): string | undefined {
   if (memoryLine !== undefined) return `The engine ran out of memory: ${memoryLine}`
-  // Of an engine that an earlier run of the worker had started it is not known how it ended.
+  // The exit code of an adopted engine, which an earlier run of the worker started, is unknown.
   const mayBeKilled = signal === 'SIGKILL' || code === KILLED_CODE || (code === null && signal === null)
   if (!mayBeKilled || hasKernelKilled !== true) return undefined
   return "The machine ran out of memory: the kernel's out-of-memory killer ended the engine."
@@ -23,8 +23,8 @@ export function whyOutOfMemory({ code, signal, memoryLine, hasKernelKilled }: En
 const LONGEST_LINE = 500
 
 /**
- * The line, cut to what an error can hold, if an engine complains about memory in it. It says nothing by itself: some
- * engines try again with less. Only together with a failure soon after is it the reason.
+ * The line, cut to the length of an error, if an engine complains about memory in it. By itself it proves nothing: some
+ * engines try again with less. It is the reason only if a failure follows soon after.
  */
 export function memoryComplaint(line: string): string | undefined {
   if (!COMPLAINTS.test(line) || HARMLESS.test(line)) return undefined
@@ -32,7 +32,7 @@ export function memoryComplaint(line: string): string | undefined {
   return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text
 }
 
-/** Whose words they are. All are looked for at once, in every line that an engine prints. */
+/** Messages by program. One expression checks every line that an engine prints. */
 const COMPLAINTS = new RegExp(
   [
     // CUDA, HIP, torch, Node ("JavaScript heap out of memory"), Metal ("Insufficient Memory")
@@ -45,7 +45,7 @@ const COMPLAINTS = new RegExp(
     // Vulkan
     'ErrorOutOf(Device|Host|Pool)Memory',
     'Requested buffer size exceeds device memory allocation limit',
-    // llama.cpp and whisper.cpp, whatever the device
+    // llama.cpp and whisper.cpp, on any device
     'failed to allocate (?!a port)',
     'unable to allocate',
     // SYCL in llama.cpp
@@ -67,5 +67,5 @@ const COMPLAINTS = new RegExp(
   'i',
 )
 
-/** llama.cpp could not pin the model in RAM: a limit of the user's, and it goes on without. */
+/** llama.cpp could not lock the model in RAM, because of a ulimit; it continues without. */
 const HARMLESS = /failed to mlock/i

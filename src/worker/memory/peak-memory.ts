@@ -3,12 +3,12 @@ import type { measuredMemory } from '../../api/reports.ts'
 
 export type MeasuredMemory = z.infer<typeof measuredMemory> & { loaded: boolean }
 
-/** Growth of less is told with the next regular heartbeat and not at once. */
+/** Less growth is reported with the next regular heartbeat, not at once. */
 const WORTH_TELLING = 1.05
 
 /**
- * The most that an engine was seen to hold since this worker looks at it, and once it has loaded, since then: what it held
- * on the way there is neither what it takes in the end nor what the next one takes.
+ * The most that an engine was seen to hold since this worker watches it; once it has loaded, since then. What it held
+ * while loading is neither what it takes in the end nor what the next one takes.
  */
 export class PeakMemory {
   #peak: MeasuredMemory | null = null
@@ -18,7 +18,7 @@ export class PeakMemory {
     return this.#peak
   }
 
-  /** Takes in one look. True when it is worth a heartbeat: the first figure, or one that is more than 5 % larger. */
+  /** Adds one look. True when it is worth a heartbeat: the first figure, or one more than 5 % larger. */
   add(look: MeasuredMemory): boolean {
     const hasLoaded = this.#peak?.loaded ?? false
     if (hasLoaded && !look.loaded) return false
@@ -32,7 +32,7 @@ export class PeakMemory {
   }
 }
 
-/** What could not be told this time stays as it was. */
+/** Figures that are unknown this time stay as they were. */
 function higherOf(before: MeasuredMemory['devices'], now: MeasuredMemory['devices']): MeasuredMemory['devices'] {
   if (before === null || now === null) return before ?? now
   const byIndex = new Map(before.map(({ index, bytes }) => [index, bytes]))

@@ -1,7 +1,7 @@
 import { MOST_UNREAD } from '../../api/bus/messages.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 
-/** A replica as far as its process goes. */
+/** A replica and its process. */
 export interface EndingReplica {
   readonly spec: { readonly id: string }
   readonly state: string
@@ -10,28 +10,30 @@ export interface EndingReplica {
 }
 
 export interface UnreadEndsDeps {
-  /** Those that there are. One whose process has ended is there until nothing of it is left, unless it has failed. */
+  /**
+   * The current replicas. One whose process has ended stays until all of its processes are gone, unless it has failed.
+   */
   replicas: () => readonly EndingReplica[]
   clock: Clock
 }
 
-/** A tool that gives no reading for longer will not soon: control waits no longer for it either. */
+/** If a tool gives no reading for longer, it will not give one soon: control stops waiting for it, too. */
 const FORGOTTEN_MS = 60_000
 
 /**
- * Which replicas have ended since the last reading of the machine's memory began. That reading may count what they held
- * as taken, and whoever places others by it is told.
+ * Which replicas have ended since the last reading of the machine's memory began. That reading may still count their
+ * memory as taken, and control must know this when it places other replicas.
  */
 export class UnreadEnds {
   readonly #deps: UnreadEndsDeps
-  /** Replicas that had a process when they were last looked at, or since the last reading began, and when it ended. */
+  /** Replicas that had a process at the last look, or since the last reading began, and when they ended. */
   readonly #seen = new Map<string, { endedMs: number | undefined }>()
 
   constructor(deps: UnreadEndsDeps) {
     this.#deps = deps
   }
 
-  /** To be told with each heartbeat. */
+  /** The ids to report with each heartbeat. */
   unread(): string[] {
     const replicas = this.#look()
     return [...this.#seen]
@@ -45,7 +47,7 @@ export class UnreadEnds {
     return [...this.#seen.values()].some(({ endedMs }) => endedMs !== undefined)
   }
 
-  /** The machine has been read, and that began then. True when ends are known to be in it that were not before. */
+  /** The machine has been read; the read began then. True when it newly covers some ends. */
   read(begunMs: number): boolean {
     this.#look()
     let isNews = false

@@ -6,8 +6,8 @@ import { isRunning, stateOf, type ProcessIdentity } from './process-identity.ts'
 import { hasProc } from './process-look.ts'
 
 /**
- * Takes over an engine that an earlier run of the worker started, with its lines from where that one stopped reading.
- * Undefined when it does not run any more: `killStrays` then ends what it may have left behind.
+ * Adopts an engine that an earlier run of the worker started, and reads its lines from where that run stopped.
+ * Undefined when it no longer runs: `killStrays` then ends what it may have left behind.
  */
 export function adoptEngine(
   identity: ProcessIdentity,
@@ -27,7 +27,7 @@ export function adoptEngine(
   })
 }
 
-/** It is not our child, so nobody tells us. Without /proc each look is a `ps`, so there are fewer. */
+/** The engine is not our child, so its end must be polled. Without /proc each look is a `ps`, so there are fewer. */
 const LOOK_MS = hasProc ? 250 : 1000
 
 async function endOf(

@@ -3,26 +3,29 @@ import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } 
 import { dirname, join, relative } from 'node:path'
 import { AppError, messageOf } from '../../platform/errors.ts'
 
-/** What engines may take of the machine, each for itself. */
+/** What each engine may take of the machine. */
 export interface ConfinementOptions {
   /** `user` or `user:group`, by name. */
   user: string | undefined
   limits: { memoryBytes?: number; files?: number; processes?: number; nice?: number }
-  /** The data folder: what an engine needs in it is made readable for its group, and nothing else. */
+  /** The data folder: only what an engine needs in it is made readable for its group. */
   root: string
 }
 
-/** How engines are started with less than the worker itself has. */
+/** Starts engines with fewer rights than the worker. */
 export interface Confinement {
-  /** The command as programs that give up rights, set limits, and then become the engine: the process stays the same. */
+  /**
+   * Wraps the command in programs that give up rights, set limits, and then become the engine: the process stays the
+   * same.
+   */
   argv(argv: readonly string[]): string[]
-  /** Lets the engine into its own folder, to its program, and to the files of the model with those beside them. */
+  /** Gives the engine access to its own folder, its program, and the model's files with their siblings. */
   admit(scratch: string, program: string, models: readonly string[]): void
 }
 
 export const unconfined: Confinement = { argv: (argv) => [...argv], admit() {} }
 
-/** Throws when it cannot be done here: an engine is never started with more than was meant. */
+/** Throws when it is not possible on this machine: an engine is never started with more rights than configured. */
 export function openConfinement({ user, limits, root }: ConfinementOptions): Confinement {
   const bounds = boundsOf(limits)
   if (user === undefined && bounds.length === 0 && limits.nice === undefined) return unconfined
@@ -31,7 +34,7 @@ export function openConfinement({ user, limits, root }: ConfinementOptions): Con
   const prefix = [
     ...(limits.nice === undefined ? [] : ['nice', '-n', String(limits.nice)]),
     ...(bounds.length === 0 ? [] : ['prlimit', ...bounds, '--']),
-    // Its groups are those that it has anywhere else, among them those that may use GPUs. None of it can be got back.
+    // The user keeps its usual groups, among them those that may use GPUs. The process cannot regain any right.
     ...(who ? ['setpriv', `--reuid=${who.uid}`, `--regid=${who.gid}`, '--init-groups', '--no-new-privs', '--'] : []),
   ]
   for (const tool of ['nice', 'prlimit', 'setpriv']) if (prefix.includes(tool)) checkTool(tool)
@@ -47,7 +50,7 @@ export function openConfinement({ user, limits, root }: ConfinementOptions): Con
   }
 }
 
-/** Memory is what it may write to: programs with GPUs claim far more addresses than they use. */
+/** The memory limit covers memory it may write to: GPU programs map far more addresses than they use. */
 function boundsOf({ memoryBytes, files, processes }: ConfinementOptions['limits']): string[] {
   return [
     ...(memoryBytes === undefined ? [] : [`--data=${memoryBytes}`]),
@@ -76,7 +79,7 @@ function ask(program: string, args: string[], problem: string, pick = (text: str
     const number = pick(text.trim())
     if (/^\d{1,10}$/.test(number)) return Number(number)
   } catch {
-    // It ends with an error when there is none.
+    // It ends with an error when there is no such entry.
   }
   throw new AppError('usage', `engine_user: ${problem} on this machine.`)
 }
@@ -89,7 +92,7 @@ function checkTool(tool: string): void {
   }
 }
 
-/** A model that lies in the data folder, all its parts; whatever lies elsewhere is for its owner to open. */
+/** All parts of a model in the data folder. For files elsewhere, their owner sets the permissions. */
 function grant(root: string, path: string, gid: number): void {
   if (!isBelow(root, path)) return
   const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? path : dirname(path)
@@ -97,7 +100,7 @@ function grant(root: string, path: string, gid: number): void {
   openToRead(root, folder, gid, 0)
 }
 
-/** Folders on the way may be gone through, not looked into. */
+/** Makes the folders on the way traversable, not listable. */
 function openWay(root: string, folder: string, gid: number): void {
   if (!isBelow(root, folder)) return
   openWay(root, dirname(folder), gid)

@@ -4,13 +4,13 @@ import { realpathSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { hasProc } from './process-look.ts'
 
-/** Every process of an engine has it in its environment, with a value that no other engine has. */
+/** Every process of an engine has it in its environment; the value is unique to the engine. */
 export const MARK_VARIABLE = 'FLOTILLA_ENGINE'
 
-/** Every process of an engine has it in its environment, too: which worker it belongs to, by `workerMark`. */
+/** The second variable of every engine process: the worker it belongs to, by `workerMark`. */
 export const WORKER_VARIABLE = 'FLOTILLA_ENGINE_OF'
 
-/** The same for every run of one worker, and of no other: one key in two folders is two workers. */
+/** The same for every run of one worker, and different for other workers: one key in two folders is two workers. */
 export function workerMark(publicKey: string, folder: string): string {
   return createHash('sha256')
     .update(`${publicKey}\n${realpathSync(folder)}`)
@@ -18,7 +18,7 @@ export function workerMark(publicKey: string, folder: string): string {
     .slice(0, 32)
 }
 
-/** The marks of all engines that are alive and belong to this worker. Only /proc tells; elsewhere there are none. */
+/** The marks of all living engines of this worker. Needs /proc; elsewhere the list is empty. */
 export async function marksOf(pids: readonly number[], worker: string): Promise<string[]> {
   if (!hasProc || pids.length === 0) return []
   const files = (await grepFiles(pids, [`${WORKER_VARIABLE}=${worker}`])).map((pid) => `/proc/${pid}/environ`)
@@ -29,10 +29,11 @@ export async function marksOf(pids: readonly number[], worker: string): Promise<
 }
 
 /**
- * Which of these processes carry the mark in the environment they were started with. A program that writes its title over
- * that place loses it, and so does one that is started with an empty environment: they are found by group and session.
+ * Which of these processes carry the mark in the environment they were started with. A program that overwrites that
+ * memory with its title loses it, and so does one started with an empty environment: those are found by group and
+ * session.
  *
- * Read by `grep` and not by ourselves: of a process that hangs in a driver the environment cannot be read, and who tries
+ * `grep` reads the environments, in a process of its own: a read of the environment of a process that hangs in a driver
  * hangs as well.
  */
 export async function findMarked(pids: readonly number[], mark: string): Promise<number[]> {
@@ -45,7 +46,7 @@ async function grepFiles(pids: readonly number[], texts: readonly string[]): Pro
   return parse(stdout)
 }
 
-/** For the last moment of this process, in which nothing can be waited for. */
+/** For the last moment of this process, when it cannot await anything. */
 export function findMarkedNow(pids: readonly number[], marks: readonly string[]): number[] {
   if (!hasProc || pids.length === 0) return []
   try {
@@ -71,7 +72,7 @@ function search(pids: readonly number[], texts: readonly string[]): string[] {
   return ['-lsF', ...texts.flatMap((text) => ['-e', text]), ...pids.map((pid) => `/proc/${pid}/environ`)]
 }
 
-/** It also counts as a failure that one of the files could not be read, or that nothing was found. */
+/** grep also fails when a file could not be read, or when there is no match. */
 function asFound(error: unknown): { stdout: string } {
   return { stdout: (error as { stdout?: string }).stdout ?? '' }
 }

@@ -7,12 +7,12 @@ import { lookAt } from './process-look.ts'
 /** A living process of an engine. */
 export type Member = Pick<ProcessIdentity, 'pid' | 'startedAt'>
 
-/** How many processes are looked at before the event loop gets its turn: about 1 ms. */
+/** How many processes are read before the event loop gets its turn: about 1 ms. */
 const AT_ONCE = 50
 
 /**
- * The living processes of an engine: those of its group and its session, and those that left both but still carry its
- * mark. Undefined when that cannot be told: without /proc, or for want of descriptors to read it.
+ * The living processes of an engine: those of its group and session, and those that left both but still carry its mark.
+ * Undefined when unknown: without /proc, or without free descriptors to read it.
  */
 export async function membersOf(
   identity: ProcessIdentity,
@@ -29,7 +29,7 @@ export async function membersOf(
     if (look === 'none' || look.isZombie) continue
     const { startedAt, group, session } = look
     if (byGroup && (group === identity.pid || session === identity.pid)) members.push({ pid, startedAt })
-    // What an engine started is no older than the engine.
+    // A process that an engine started is not older than the engine.
     else if (byMark && Number(startedAt) >= Number(identity.startedAt)) others.set(pid, { pid, startedAt })
   }
   const marked = await findMarked([...others.keys()], identity.mark)
@@ -37,8 +37,8 @@ export async function membersOf(
 }
 
 /**
- * The living processes of many engines in one go, by the number of each engine's first process: those of its group and
- * its session. Undefined when that cannot be told.
+ * The living processes of many engines in one pass, by the pid of each engine's first process: those of its group and
+ * session. Undefined when unknown.
  */
 export async function membersOfEach(leaders: ReadonlySet<number>): Promise<Map<number, number[]> | undefined> {
   const pids = listPids()
@@ -55,7 +55,7 @@ export async function membersOfEach(leaders: ReadonlySet<number>): Promise<Map<n
   return members
 }
 
-/** Every process there is but the system's first and ourselves: neither is ever part of an engine. */
+/** Every process except init and ourselves: neither is ever part of an engine. */
 export function listPids(): number[] | undefined {
   try {
     return readdirSync('/proc')

@@ -5,26 +5,25 @@ import { endWithUs } from './living-engines.ts'
 import type { LogReader, OnLine } from './log-reader.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
-/** An engine that runs, whether this worker started it or an earlier one. */
+/** A running engine, started by this worker or an earlier one. */
 export interface EngineProcess {
   readonly identity: ProcessIdentity
   /**
-   * Resolves when the process has ended (its group, when it was told to), its last lines were read and what it left behind is gone; for
-   * the latter two it waits half a second at most. Never rejects.
+   * Resolves when the process (after a stop, its group) has ended, its last lines are read and its leftovers are gone;
+   * it waits at most half a second for the latter two. Never rejects.
    */
   readonly exited: Promise<Exit>
   /**
-   * Sends the signal to the whole group, SIGKILL after `killAfterMs`: the first process is often a shell that ends at
-   * once, and what it started has the same time. Resolves when the process and all that it left behind are gone, and not
-   * before: something that hangs in a driver outlives even SIGKILL. May be called again, with less patience, and after
-   * the end.
+   * Sends the signal to the whole group, and SIGKILL after `killAfterMs`: the first process is often a shell that ends
+   * at once, and its children get the same time. Resolves only when the process and all its leftovers are gone: a
+   * process that hangs in a driver survives even SIGKILL. May be called again with less patience, and after the end.
    */
   stop(how: { signal: NodeJS.Signals; killAfterMs: number }): Promise<Exit>
-  /** Lets it run on without us, for the next worker to adopt. From then on nothing is told of it: `exited` stays open. */
+  /** Lets it run on without us, for the next worker to adopt. From then on nothing is reported: `exited` stays open. */
   leave(): void
 }
 
-/** Both null: an earlier run of the worker had started it, so nobody was told. */
+/** Both null: an earlier run of the worker started it, so its exit status is unknown. */
 export interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
@@ -50,12 +49,12 @@ export interface Followed {
 const KILL_AGAIN_MS = 250
 
 /**
- * What becomes of an engine, from when it runs:
+ * The states of an engine, from its start:
  *
- *   running ──▶ ended: the rest of its group is killed, its last lines are read ──▶ exited ──▶ gone: nobody is left
+ *   running ──▶ ended: the rest of its group is killed, its last lines are read ──▶ exited ──▶ gone: no process is left
  *      │         ▲
- *      ├─▶ stopped: the whole group may end in its own way, until the time to kill it has come
- *      └─▶ left: nothing is done or told any more
+ *      ├─▶ stopped: the whole group may end by itself, until its time is over and it is killed
+ *      └─▶ left: nothing is done or reported any more
  */
 export function followEngine({ identity, folder, logs, ended, clock, onLeave }: Followed): EngineProcess {
   const forget = endWithUs(identity, folder)
@@ -103,7 +102,7 @@ export function followEngine({ identity, folder, logs, ended, clock, onLeave }: 
   }
 }
 
-/** Again and again: once could be the moment in which the system could not be asked whose process it is. */
+/** Repeats the kill: the first attempt may have come at a moment when the system could not say whose process it is. */
 async function killAgain(identity: ProcessIdentity, clock: Clock, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     signalEngine(identity, 'SIGKILL')

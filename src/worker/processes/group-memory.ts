@@ -9,10 +9,10 @@ export async function groupMemory(identity: ProcessIdentity): Promise<number | u
 }
 
 /**
- * The RAM that processes of one engine hold together. What each has alone is added up; of what they may share (mapped
- * files: the model, libraries; shared memory) the most that one of them has stands for all, since it is mostly the same.
- * So a model's file counts in full even while another replica maps it, too: a replica must be able to live alone. The
- * kernel's own share of each page (PSS) would count it by halves, and to learn it every page is walked, for many
+ * The RAM that the processes of one engine hold together: the sum of what each has alone, plus the largest share that
+ * one of them has of what they may share (mapped files, such as the model and libraries; shared memory), since that is
+ * mostly the same. A model's file counts in full even while another replica maps it, because a replica must be able to
+ * run alone. The kernel's proportional figure (PSS) would split it, and computing that walks every page, for many
  * milliseconds with large models, while the engine waits.
  */
 export function residentMemory(pids: readonly number[]): number {
@@ -25,12 +25,12 @@ function residentParts(pid: number): { own: number; file: number; shared: number
   try {
     return parseParts(readFileSync(`/proc/${pid}/status`, 'latin1'))
   } catch {
-    // Ended meanwhile.
+    // The process has ended meanwhile.
     return { own: 0, file: 0, shared: 0 }
   }
 }
 
-/** Kernels that do not tell the parts apart (gVisor) tell the sum. */
+/** Kernels that do not report the parts (gVisor) report the sum. */
 export function parseParts(status: string): { own: number; file: number; shared: number } {
   const bytes = (name: string): number | undefined => {
     const kib = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]

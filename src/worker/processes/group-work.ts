@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { membersOfEach } from './engine-members.ts'
 
 /**
- * Processor time that engines have used so far, in ticks of the kernel, by the number of each one's first process. One of
- * which the kernel tells nothing is left out. Undefined without /proc.
+ * Processor time that engines have used so far, in kernel ticks, by the pid of each one's first process. An engine
+ * without figures is left out. Undefined without /proc.
  */
 export async function workOfEach(leaders: ReadonlySet<number>): Promise<Map<number, number> | undefined> {
   const members = await membersOfEach(leaders)
@@ -16,12 +16,12 @@ function ticksOf(pid: number): number {
   try {
     return parseTicks(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
-    // Ended meanwhile.
+    // The process has ended meanwhile.
     return 0
   }
 }
 
-/** The program's name may hold anything: what counts begins after the last parenthesis. */
+/** The program's name may contain anything: the fields begin after the last parenthesis. */
 export function parseTicks(stat: string): number {
   const fields = stat
     .slice(stat.lastIndexOf(')') + 1)

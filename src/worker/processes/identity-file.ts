@@ -11,7 +11,7 @@ export function writeIdentity(folder: string, { pid, startedAt, boot, mark }: Pr
   writeWhole(join(folder, FILE), `${pid}\n${startedAt}\n${boot}\n${mark}\n`)
 }
 
-/** Undefined when there is none, or none that can be understood. */
+/** Undefined when the file is missing or unreadable. */
 export function readIdentity(folder: string): ProcessIdentity | undefined {
   let text: string
   try {
@@ -20,18 +20,18 @@ export function readIdentity(folder: string): ProcessIdentity | undefined {
     return undefined
   }
   const [pid = '', startedAt = '', boot = '', mark = '', end, ...rest] = text.split('\n')
-  // A number is what signals are sent to: -1 would be everybody, 1 the system.
+  // Signals go to this number: -1 would be every process, 1 is init.
   const isWhole = /^[1-9]\d{0,9}$/.test(pid) && pid !== '1' && end === '' && rest.length === 0
   return isWhole && startedAt && boot && mark ? { pid: Number(pid), startedAt, boot, mark } : undefined
 }
 
-/** Does nothing when the file is about another process by now. */
+/** Does nothing when the file names another process by now. */
 export function removeIdentity(folder: string, { mark }: Pick<ProcessIdentity, 'mark'>): void {
   if (readIdentity(folder)?.mark !== mark) return
   try {
     rmSync(join(folder, FILE), { force: true })
   } catch {
-    // It does no harm: who reads it asks the operating system whether that process still runs.
+    // It does no harm: readers ask the operating system whether that process still runs.
   }
 }
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * How many processes the kernel has killed for want of memory: in the control group that the worker and its engines are
- * in, else on the whole machine. Only that it grows means something. Undefined where the kernel does not count. Its log,
- * which names the processes, is for root alone, and in containers for nobody.
+ * How many processes the kernel has killed for lack of memory: in the control group of the worker and its engines, else
+ * on the whole machine. Only growth of the number is meaningful. Undefined where the kernel does not count. The
+ * kernel's log, which names the processes, is readable by root only, and not at all in containers.
  */
 export function kernelKills(read: (path: string) => string = readText): number | undefined {
   for (const path of [...groupFiles(attempt(read, '/proc/self/cgroup') ?? ''), '/proc/vmstat']) {
@@ -33,7 +33,7 @@ function attempt(read: (path: string) => string, path: string): string | undefin
   }
 }
 
-/** Small files of the kernel: nothing of them is on a disk. */
+/** Files of the kernel, in memory: a synchronous read does not wait for a disk. */
 function readText(path: string): string {
   return readFileSync(path, 'latin1')
 }

@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** A longer line is cut here, and its rest is not kept: an engine that never ends its line must not fill our memory. */
+/** A longer line is cut here and its rest is dropped: an engine that never ends its line must not fill our memory. */
 export const MOST_LINE_CHARS = 8192
 
 /**
- * Makes lines of bytes. As on a terminal, text after a carriage return replaces what the line had: of a progress bar its
- * last state is left. Bytes that are not UTF-8 become U+FFFD.
+ * Splits bytes into lines. As on a terminal, text after a carriage return replaces the line so far: a progress bar
+ * leaves its last state. Bytes that are not UTF-8 become U+FFFD.
  */
 export class LineCutter {
   readonly #decoder = new StringDecoder('utf8')
@@ -23,11 +23,11 @@ export class LineCutter {
       this.#onLine(shown(this.#rest))
       this.#rest = next
     }
-    // A carriage return at the end may be half of a line end, or the start of what replaces the line.
+    // A carriage return at the end may be half of a line end, or the start of a replacement for the line.
     this.#rest = shown(this.#rest) + (this.#rest.endsWith('\r') ? '\r' : '')
   }
 
-  /** What was not ended by a line end, as a line. */
+  /** Emits the text after the last line end as a line. */
   flush(): void {
     const rest = shown(this.#rest + this.#decoder.end())
     this.#rest = ''
@@ -40,6 +40,6 @@ function shown(text: string): string {
   while (text[end - 1] === '\r') end -= 1
   const start = text.lastIndexOf('\r', end - 1) + 1
   const line = text.slice(start, Math.min(end, start + MOST_LINE_CHARS))
-  // Not between the two halves of a character.
+  // Does not cut between the two halves of a character.
   return line.length === MOST_LINE_CHARS && /[\uD800-\uDBFF]$/.test(line) ? line.slice(0, -1) : line
 }

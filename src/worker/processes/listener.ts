@@ -3,16 +3,16 @@ import { membersOf } from './engine-members.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Listener {
-  /** The engine listens there for this machine only. Also true when it does not listen there at all. */
+  /** The engine accepts connections from this machine only. Also true when it does not listen there at all. */
   isLoopbackOnly: boolean
-  /** Who connects to 127.0.0.1 gets this engine and nobody else. */
+  /** A connection to 127.0.0.1 reaches this engine, and no other program. */
   isOurs: boolean
 }
 
 /**
- * Who listens on a port of this machine. An answer on that port proves nothing: another worker's engine may have got it at
- * the same moment, and programs that share ports (SO_REUSEPORT) even answer in turns. Undefined where it cannot be told:
- * without /proc, or for an engine of another user.
+ * Which process listens on a port of this machine. An answer on that port proves nothing: another worker's engine may
+ * have taken it at the same moment, and programs that share ports (SO_REUSEPORT) even answer in turns. Undefined where
+ * it is unknown: without /proc, or for an engine of another user.
  */
 export async function listenerOf(port: number, identity: ProcessIdentity): Promise<Listener | undefined> {
   const sockets = await socketsOn(port)
@@ -21,7 +21,7 @@ export async function listenerOf(port: number, identity: ProcessIdentity): Promi
   if (!held) return undefined
   const ours = sockets.filter(({ inode }) => held.has(inode))
   const exact = sockets.filter(({ reach }) => reach === '127.0.0.1')
-  // Who listens on 127.0.0.1 gets a connection before whoever listens on all addresses.
+  // A listener on 127.0.0.1 gets a connection before a listener on all addresses.
   const answering = exact.length > 0 ? exact : sockets.filter(({ reach }) => reach === 'all')
   return {
     isLoopbackOnly: ours.every(({ reach }) => reach === '127.0.0.1' || reach === 'loopback'),
@@ -41,7 +41,7 @@ async function socketsOn(port: number): Promise<ListeningSocket[] | undefined> {
   return tables.flatMap((table) => parseTable(table ?? '', port))
 }
 
-/** The kernel lists those that listen first: this is enough for 6000 of them, however many connections there are. */
+/** The kernel lists listening sockets first: this is enough for 6000 of them, whatever the number of connections. */
 const MOST_TABLE_BYTES = 1024 * 1024
 
 async function readStart(path: string): Promise<string | undefined> {
@@ -62,7 +62,7 @@ async function readStart(path: string): Promise<string | undefined> {
 
 const LISTEN = '0A'
 
-/** Lines like `0: 0100007F:1F90 00000000:0000 0A … inode …`, numbers in hex, addresses as words of this machine. */
+/** Lines like `0: 0100007F:1F90 00000000:0000 0A … inode …`, numbers in hex, addresses in this machine's byte order. */
 export function parseTable(table: string, port: number): ListeningSocket[] {
   return table.split('\n').flatMap((line) => {
     const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/)

@@ -3,16 +3,16 @@ import { hasCrashed } from '../../platform/run/crash.ts'
 import { killNow } from './engine-signals.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
-/** What is told of engines as they come and go; `folder` is the one that has a folder for each of them. */
+/** Called when an engine starts or ends; `folder` is the parent of all replica folders. */
 export type OnLiving = (what: 'engine' | 'ended', identity: ProcessIdentity, folder: string) => void
 
-/** By identity: the folder of its replica. */
+/** The folder of the replica, by the engine's identity. */
 const living = new Map<ProcessIdentity, string>()
 const watchers = new Set<OnLiving>()
 
 /**
- * When this process ends in order, the engine ends with it; a sudden end and a crash leave it to the next worker, or the
- * watchdog. Returns how to call that off: it has ended, or it is left to run on.
+ * When this process ends in order, it ends the engine as well; after a kill or a crash the engine is left to the next
+ * worker, or the watchdog. The returned function cancels this: the engine has ended, or is left running.
  */
 export function endWithUs(identity: ProcessIdentity, folder: string): (why: 'ended' | 'left') => void {
   living.set(identity, folder)
@@ -23,14 +23,14 @@ export function endWithUs(identity: ProcessIdentity, folder: string): (why: 'end
   }
 }
 
-/** Tells of every engine from now on, and of those that live already. Returns how to end that. */
+/** Reports every engine from now on, and those that are alive already. The returned function stops that. */
 export function watchLiving(watcher: OnLiving): () => void {
   watchers.add(watcher)
   for (const [identity, folder] of living) watcher('engine', identity, dirname(folder))
   return () => void watchers.delete(watcher)
 }
 
-/** All of them outlive this process: the next worker takes them over, or the watchdog ends them. */
+/** All engines outlive this process: the next worker adopts them, or the watchdog ends them. */
 export function leaveEngines(): void {
   areLeft = true
 }

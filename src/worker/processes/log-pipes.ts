@@ -6,14 +6,14 @@ import { AppError, messageOf } from '../../platform/errors.ts'
 
 /**
  * An engine writes its lines into two named pipes in the replica's folder, so that they outlive the worker: the engine
- * itself holds both ends of them. While there is no worker the kernel keeps 64 KiB of lines, then the engine waits for
- * the next one, which loses nobody anything: without a worker no request reaches it. What is in the pipes when the
- * engine ends without a worker is lost.
+ * itself holds both ends of them. Without a worker the kernel keeps 64 KiB of lines, then the engine blocks until the
+ * next worker reads; that delays no request, because without a worker none arrives. Lines still in the pipes when the
+ * engine ends without a worker are lost.
  */
 export const streams = ['stdout', 'stderr'] as const
 export type Stream = (typeof streams)[number]
 
-/** New ones, whatever is there: something that an earlier engine left behind may still hold the old ones. */
+/** Always makes new pipes: a process that an earlier engine left behind may still hold the old ones. */
 export async function makePipes(folder: string): Promise<void> {
   const paths = streams.map((stream) => join(folder, stream))
   try {
@@ -30,8 +30,8 @@ export async function makePipes(folder: string): Promise<void> {
 }
 
 /**
- * Both ends for the engine (reading, too, so that it never meets a pipe without a reader), then the reading ends for us:
- * in this order, or ours would see the end of a pipe that nobody has begun to write.
+ * Opens both ends for the engine (reading, too, so that its pipe always has a reader), then the reading ends for us. In
+ * the other order ours would see the end of a pipe that has no writer yet.
  */
 export function openPipes(folder: string): { forEngine: number[]; forUs: number[] } {
   const opened: number[] = []
@@ -55,7 +55,7 @@ export function closeAll(fds: readonly number[]): void {
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** The reading end of a pipe that a running engine writes into; undefined when it cannot be had. */
+/** The reading end of a pipe that a running engine writes to; undefined when it cannot be opened. */
 export function reopenPipe(folder: string, stream: Stream, pid: number): number | undefined {
   return openPipe(join(folder, stream)) ?? openDeleted(folder, stream, pid)
 }
@@ -66,12 +66,14 @@ function openPipe(path: string): number | undefined {
     if (fstatSync(fd).isFIFO()) return fd
     closeSync(fd)
   } catch {
-    // Not there any more.
+    // It no longer exists.
   }
   return undefined
 }
 
-/** Somebody deleted the file, but the engine still has the pipe; unread it would fill up, and the engine stand still. */
+/**
+ * For a pipe whose file was deleted while the engine still writes to it: unread it would fill up and block the engine.
+ */
 function openDeleted(folder: string, stream: Stream, pid: number): number | undefined {
   const path = `/proc/${pid}/fd/${streams.indexOf(stream) + 1}`
   try {

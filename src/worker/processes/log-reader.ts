@@ -6,12 +6,12 @@ import { streams, type Stream } from './log-pipes.ts'
 export type OnLine = (stream: Stream, line: string) => void
 
 const LAST_LINES = 20
-/** How long we go on reading when the engine has ended but something that it started still holds its pipes. */
+/** How long we keep reading after the engine's end while a process it started still holds its pipes. */
 const READ_ON_MS = 500
 const READ_ON_STEPS = 20
 
 /**
- * Of one stream: 4 MB/s. An engine that writes more waits for its own output, as it would on a slow terminal; read at full
+ * For one stream: 4 MB/s. An engine that writes more waits for its own output, as on a slow terminal; read at full
  * speed, 236 MB/s cost this process 0.67 of a core.
  */
 const MOST_AT_ONCE_BYTES = 400_000
@@ -19,11 +19,11 @@ const AT_ONCE_MS = 100
 
 /** Reads the lines of one engine. */
 export class LogReader {
-  /** The newest last; of both streams, in the order in which they came. */
+  /** Of both streams, in the order of arrival, the newest last. */
   readonly lastLines: string[] = []
   readonly #readers: { socket: Socket; cutter: LineCutter; ended: Promise<void> }[]
 
-  /** Takes the descriptors over; undefined for a stream that cannot be read. */
+  /** Takes ownership of the descriptors; undefined for a stream that cannot be read. */
   constructor(fds: readonly (number | undefined)[], onLine: OnLine, rewrite = (line: string): string => line) {
     this.#readers = streams.flatMap((stream, index) => {
       const fd = fds[index]
@@ -40,24 +40,24 @@ export class LogReader {
         cutter.push(bytes)
         pace(bytes.length)
       })
-      // A pipe that fails has ended as far as we can tell; `close` follows.
+      // A failing pipe counts as ended; `close` follows.
       socket.on('error', () => {})
       return [{ socket, cutter, ended: new Promise<void>((resolve) => socket.once('close', () => resolve())) }]
     })
   }
 
-  /** After the engine has ended: resolves when its last lines have been read and `others` is done, or soon after. */
+  /** Call it after the engine's end: resolves when its last lines are read and `others` is done, or soon after. */
   async finish(others: Promise<unknown>, clock: Clock): Promise<void> {
     const over = new AbortController()
     const all = Promise.all([others, ...this.#readers.map(({ ended }) => ended)]).then(() => over.abort())
-    // In small steps: after a moment in which this process did not run, one long step would be over before anything is read.
+    // In small steps: after a pause of this process, one long step would be over before anything is read.
     for (let step = 0; step < READ_ON_STEPS && !over.signal.aborted; step += 1) {
       await Promise.race([all, sleep(clock, READ_ON_MS / READ_ON_STEPS, over.signal)])
     }
     this.close()
   }
 
-  /** Stops reading; what was read of a line that has not ended counts as a line. */
+  /** Stops reading; an incomplete last line counts as a line. */
   close(): void {
     for (const { socket, cutter } of this.#readers) {
       socket.destroy()
@@ -66,7 +66,9 @@ export class LogReader {
   }
 }
 
-/** To be told of each piece; pauses a stream that gives more than its share until the next tenth of a second. */
+/**
+ * The returned function counts each piece, and pauses a stream that exceeds its share until the next tenth of a second.
+ */
 function paced(socket: Socket): (bytes: number) => void {
   let sinceMs = performance.now()
   let read = 0

@@ -4,17 +4,17 @@ import { AppError } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 import { hasProc, lookAt } from './process-look.ts'
 
-/** One process and no other: numbers are used again, but not with the same start time in the same boot of the machine. */
+/** Identifies one process: pids are reused, but not with the same start time in the same boot of the machine. */
 export interface ProcessIdentity {
   pid: number
   startedAt: string
-  /** Of the machine, not of the worker. */
+  /** The boot of the machine, not of the worker. */
   boot: string
-  /** Random; the engine and what it starts carry it in their environment. */
+  /** Random; the engine and its children carry it in their environment. */
   mark: string
 }
 
-/** Undefined when it has ended already. */
+/** Undefined when the process has ended already. */
 export function identify(pid: number, mark: string): ProcessIdentity | undefined {
   const look = lookAt(pid)
   if (look === 'unknown') throw new AppError('unavailable', `Cannot read the start time of process ${pid}.`)
@@ -25,7 +25,7 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return stateOf(identity) === 'running'
 }
 
-/** `unknown` when the system could not be asked: then it must be taken neither for gone nor for ours. */
+/** `unknown` when the system could not be asked: treat it neither as gone nor as ours. */
 export function stateOf({ pid, startedAt, boot }: ProcessIdentity): 'running' | 'ended' | 'unknown' {
   if (boot !== machineBoot()) return 'ended'
   const look = lookAt(pid)
@@ -34,8 +34,8 @@ export function stateOf({ pid, startedAt, boot }: ProcessIdentity): 'running' | 
 }
 
 /**
- * Whether the group of an engine that ended just now can still be there. Nobody gets a number that a group has, so a new
- * process of that number means that the group is empty.
+ * Whether the group of an engine that ended just now may still exist. The kernel never reuses a pid while a group has
+ * it, so a new process with that number means that the group is empty.
  */
 export function groupOf({ pid, startedAt, boot }: ProcessIdentity): 'ours' | 'empty' | 'unknown' {
   if (boot !== machineBoot()) return 'empty'
@@ -46,7 +46,7 @@ export function groupOf({ pid, startedAt, boot }: ProcessIdentity): 'ours' | 'em
 
 let knownBoot: string | undefined
 
-/** Names the time since the machine was started. */
+/** Identifies the current boot of the machine. */
 export function machineBoot(): string {
   knownBoot ??= readBoot()
   return knownBoot

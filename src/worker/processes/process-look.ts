@@ -1,20 +1,23 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
-/** What the operating system says of a process. `none`: there is none of that number; `unknown`: it could not be asked. */
+/**
+ * What the operating system says of a process. `none`: no process has that number; `unknown`: the system could not be
+ * asked.
+ */
 export type Look = 'none' | 'unknown' | ProcessLook
 
 export interface ProcessLook {
-  /** When it was started, in whatever words; two processes of one number never have the same. */
+  /** The start time, in any format; two processes with one number never have the same. */
   startedAt: string
-  /** It has ended, and whoever started it has not taken note yet. */
+  /** It has ended and its parent has not reaped it yet. */
   isZombie: boolean
   /** Known on Linux only. */
   group?: number
   session?: number
 }
 
-/** Linux has it. Elsewhere `ps` is asked, which is slower and knows start times to the second only. */
+/** Linux has it. Elsewhere `ps` is used, which is slower and knows start times to the second only. */
 export const hasProc = existsSync('/proc/self/stat')
 
 export function lookAt(pid: number): Look {
@@ -26,12 +29,15 @@ function lookInProc(pid: number): Look {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    // Only these two say that it is gone. Without free descriptors, for one, nothing can be said.
+    // Only these two mean that it is gone. Without free descriptors, for example, the answer is unknown.
     return code === 'ENOENT' || code === 'ESRCH' ? 'none' : 'unknown'
   }
 }
 
-/** The program's name comes second and may hold spaces, parentheses and line ends: what counts begins after the last one. */
+/**
+ * The program's name comes second and may hold spaces, parentheses and line ends: the fields begin after the last
+ * parenthesis.
+ */
 export function parseStat(text: string): Look {
   const fields = text
     .slice(text.lastIndexOf(')') + 1)
@@ -52,7 +58,7 @@ export function lookWithPs(pid: number): Look {
       encoding: 'utf8',
       timeout: PS_TIMEOUT_MS,
       stdio: ['ignore', 'pipe', 'ignore'],
-      // The same words for the same time, wherever and whenever the worker is started.
+      // Fixes the format of the time, wherever and whenever the worker is started.
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
     })
     const words = text.trim().split(/\s+/)

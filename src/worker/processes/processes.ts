@@ -13,23 +13,23 @@ import type { ProcessIdentity } from './process-identity.ts'
 import { endUnknownEngines } from './unknown-engines.ts'
 import { startEngine, type EngineCommand } from './start-engine.ts'
 
-/** All that a replica asks of the operating system about its engine. The simulator has a machine of its own. */
+/** All that a replica asks of the operating system about its engine. The simulator brings its own implementation. */
 export interface Processes {
   start(command: EngineCommand, hooks: EngineHooks): Promise<EngineProcess>
-  /** What an earlier run of the worker wrote into a folder; undefined when there is nothing to be understood. */
+  /** The identity that an earlier run of the worker wrote into a folder; undefined when it is missing or unreadable. */
   readIdentity(folder: string): ProcessIdentity | undefined
-  /** Undefined when it does not run any more. */
+  /** Undefined when the process no longer runs. */
   adopt(identity: ProcessIdentity, folder: string, hooks: EngineHooks): EngineProcess | undefined
   killStrays(identity: ProcessIdentity, clock: Clock): Promise<unknown>
-  /** Ends the engines of this worker that are not among the known marks. Returns how many there were. */
+  /** Ends the engines of this worker whose marks are not among the known ones. Returns how many there were. */
   endUnknown(worker: string, known: ReadonlySet<string>, clock: Clock): Promise<number>
-  /** Undefined where that cannot be measured, or told. */
+  /** Undefined where that cannot be measured. */
   memoryBytes(identity: ProcessIdentity): Promise<number | undefined>
   listener(port: number, identity: ProcessIdentity): Promise<Listener | undefined>
   kernelKills(): number | undefined
-  /** Whether an engine on this port is ready, for those whose profile says how to ask. */
+  /** Whether the engine on this port is ready, for profiles that define a readiness request. */
   answers: (port: number, ready: Exclude<EngineProfile['ready'], { log: string }>) => Promise<boolean>
-  /** Whether it answers at all, whatever it says. */
+  /** Whether it sends any HTTP answer at all. */
   responds: (port: number, path: string) => Promise<boolean>
 }
 

@@ -14,19 +14,21 @@ export interface EngineCommand {
   argv: readonly string[]
   env: NodeJS.ProcessEnv
   cwd: string
-  /** Of this replica alone: its identity and its log pipes are kept there. */
+  /** The replica's own folder: its identity file and its log pipes are kept there. */
   folder: string
 }
 
 export interface StartHooks extends EngineHooks {
-  /** The process is there but runs nothing yet: what this writes down is written before the engine can do anything. */
+  /**
+   * The process exists but runs nothing yet: what this callback records is recorded before the engine can do anything.
+   */
   onSpawned?: (identity: ProcessIdentity) => void | Promise<void>
 }
 
 /**
- * Starts an engine in a session and a group of its own. At no moment a sudden end of this process leaves one behind that
- * nobody knows of: what is started is a shell that waits for a word, and becomes the engine, with the same number and
- * start time, only when the identity has been written down. If we die before, it reads the end of its input and ends.
+ * Starts an engine in its own session and group. A sudden end of this process never leaves an unknown engine behind: it
+ * starts a shell that waits for a word, and becomes the engine, with the same pid and start time, only after the
+ * identity has been recorded. If the worker dies before that, the shell reads the end of its input and exits.
  */
 export async function startEngine(command: EngineCommand, hooks: StartHooks): Promise<EngineProcess> {
   check(command)
@@ -49,7 +51,7 @@ export async function startEngine(command: EngineCommand, hooks: StartHooks): Pr
   }
 }
 
-/** Mistakes that the shell would report in its own words, or that the operating system blames on the shell. */
+/** Checks for mistakes that the shell would report cryptically, or that the operating system blames on the shell. */
 function check({ argv: [program], cwd }: EngineCommand): void {
   if (!program || program.startsWith('-')) {
     throw new AppError('bad_request', `"${program ?? ''}" is no program that an engine could be started with.`)
@@ -59,7 +61,7 @@ function check({ argv: [program], cwd }: EngineCommand): void {
   }
 }
 
-/** What $0 is: the shell's own complaints begin with it. */
+/** The shell's $0: its own error messages begin with it. */
 const SHELL_NAME = 'flotilla-engine'
 const HELD = 'read -r go || exit 0; exec "$@" </dev/null'
 
@@ -77,7 +79,7 @@ function spawnHeld(
       cwd,
       env: { ...env, [MARK_VARIABLE]: mark },
     })
-    // It may end before it has read the word, or before it is signalled; how it ended is told by its exit.
+    // The shell may end before it has read the word, or before it is signalled; its exit status reports how it ended.
     child.stdin?.on('error', () => {})
     child.on('error', () => {})
     return { child, logs }
@@ -89,7 +91,7 @@ function spawnHeld(
   }
 }
 
-/** "flotilla-engine: 1: exec: nothing: not found" helps nobody; each shell has it in words of its own, the reason last. */
+/** Rewrites "flotilla-engine: 1: exec: nothing: not found", which differs between shells and ends with the reason. */
 function inPlainWords(line: string, program: string): string {
   if (!line.startsWith(`${SHELL_NAME}: `)) return line
   return `Cannot run the program "${program}": ${line.slice(line.lastIndexOf(': ') + 2)}.`
@@ -104,7 +106,7 @@ async function identityOf(child: ChildProcess, mark: string, program: string): P
     const [error] = (await once(child, 'error')) as [unknown]
     throw cannotStart(program, error)
   }
-  // In the same turn in which it was started: until we have taken note of its end, its number is nobody else's.
+  // In the same turn of the event loop as the start: until the child is reaped, no other process can have its pid.
   const identity = identify(child.pid, mark)
   if (!identity) throw cannotStart(program, 'it ended at once')
   return identity

@@ -8,9 +8,9 @@ const LOOKS = 50
 const LOOK_MS = 100
 
 /**
- * Ends the engines of this worker that its journal does not know: it was deleted, or belongs to an older copy of the
- * folder. Such an engine cannot be taken over, yet holds memory and a port. Each has 5 s to end in its own way. Returns
- * how many there were.
+ * Ends the engines of this worker that its journal does not know, because the journal was deleted or is from an older
+ * copy of the folder. Such an engine cannot be adopted, yet holds memory and a port. Each has 5 s to end by itself.
+ * Returns how many there were.
  */
 export async function endUnknownEngines(worker: string, known: ReadonlySet<string>, clock: Clock): Promise<number> {
   const marks = (await marksOf(listPids() ?? [], worker)).filter((mark) => !known.has(mark))
@@ -19,7 +19,7 @@ export async function endUnknownEngines(worker: string, known: ReadonlySet<strin
 }
 
 async function endMarked(mark: string, clock: Clock): Promise<void> {
-  // Only its mark is known of it; no process is older than the machine.
+  // Only its mark is known; no process is older than the boot.
   const identity: ProcessIdentity = { pid: 0, startedAt: '0', boot: machineBoot(), mark }
   const members = () => membersOf(identity, { byGroup: false, byMark: true })
   for (const { pid } of (await members()) ?? []) tell(pid)

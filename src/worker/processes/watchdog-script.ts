@@ -1,7 +1,7 @@
 /**
- * The watchdog's whole program, for any POSIX shell. Its arguments: the folder with a folder for each replica, the token of
- * its worker, the grace period in seconds. Its input is a pipe whose other end only the worker has. The first line is what
- * `ps` shows.
+ * The watchdog's program, for any POSIX shell. Its arguments: the parent of all replica folders, the token of its
+ * worker, the grace period in seconds. Its input is a pipe whose other end only the worker holds. The first line is
+ * what `ps` shows.
  */
 export const watchdogScript = String.raw`# The watchdog of a Flotilla worker: should the worker die, it ends the engines that nobody takes over.
 folder=$1 token=$2 grace=$3

@@ -8,9 +8,9 @@ import { watchLiving } from './living-engines.ts'
 import { watchdogScript } from './watchdog-script.ts'
 
 export interface Watchdog {
-  /** What makes this worker the owner of the folder's engines. */
+  /** Marks this worker as the owner of the folder's engines. */
   readonly token: string
-  /** Its process at the moment; undefined while it could not be started. */
+  /** The pid of its current process; undefined while it could not be started. */
   readonly pid: number | undefined
   /** The worker ends in order and leaves no engine behind. Resolves when the watchdog is gone. */
   done(): Promise<void>
@@ -19,7 +19,7 @@ export interface Watchdog {
 export interface WatchdogOptions {
   /** Has a folder for each replica, with the identity of its engine in it. */
   folder: string
-  /** How long engines may wait for a new worker; 0 ends them as soon as this one is dead. Rounded up to whole seconds. */
+  /** How long engines wait for a new worker; 0 ends them as soon as this one is dead. Rounded up to whole seconds. */
   graceMs: number
   clock: Clock
 }
@@ -28,11 +28,11 @@ const START_AGAIN_MS = 500
 const DONE_WITHIN_MS = 2000
 
 /**
- * A small process in a session of its own, which outlives this one by as much as it takes to end engines that nobody
- * adopts. Starting it takes the folder's engines over from an earlier worker, whose watchdog then lets go: to be called
- * before any of them is adopted. Should it die, it is started again.
+ * A small process in its own session. It outlives the worker as long as it takes to end engines that no later worker
+ * adopts. Starting it takes over the folder's engines from an earlier worker, whose watchdog then exits: call it before
+ * any of them is adopted. If it dies, it is started again.
  *
- * It is told the mark of every engine, and keeps them in memory: a folder that was deleted names no engine any more.
+ * It receives the mark of every engine and keeps them in memory: a deleted folder can no longer name an engine.
  */
 export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watchdog {
   const token = randomUUID()
@@ -68,7 +68,7 @@ export function startWatchdog({ folder, graceMs, clock }: WatchdogOptions): Watc
   }
 }
 
-/** Never half a token: the watchdog of an earlier worker may read it at this moment. */
+/** Atomic: the watchdog of an earlier worker may read the token at this moment. */
 function own(folder: string, token: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeShort(join(folder, 'owner'), `${token}\n`)
@@ -76,14 +76,14 @@ function own(folder: string, token: string): void {
 
 function spawnWatchdog(folder: string, token: string, graceS: number): ChildProcess {
   const child = spawn('/bin/sh', ['-c', watchdogScript, 'flotilla-watchdog', folder, token, String(graceS)], {
-    // Its input is ours alone: it closes when we die. It holds nothing else of ours.
+    // Only we hold the other end of its input, which closes when we die. It inherits no other descriptor.
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     cwd: '/',
     env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
   })
   child.stdin?.on('error', () => {})
-  // It must not keep a worker alive that has nothing left to do.
+  // It must not keep alive a worker that has nothing left to do.
   child.unref()
   return child
 }

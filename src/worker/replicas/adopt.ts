@@ -11,19 +11,20 @@ export interface Adopted {
 }
 
 /**
- * What an earlier run of the worker left running: taken over if the journal says what it is, stopped if it does not or
- * a clean slate is asked for. Nothing that is not ours is touched: a process is ours only by its number and its start.
+ * Handles engines that an earlier run of the worker left running: adopts those in the journal, and stops the others, or
+ * all of them when a clean start is requested. A process counts as ours only by its pid and start time; no other
+ * process is touched.
  */
 export async function adopt(deps: ReplicaDeps, { isClean }: { isClean: boolean }): Promise<Adopted[]> {
   const listed = deps.journal.list()
   await endUnknown(listed, deps)
   const found = await Promise.all(listed.map((one) => adoptOne(one, deps, isClean)))
   const adopted = found.filter((one) => one !== undefined)
-  // Of two with one key the newer one is meant; the older one was being replaced when the worker died.
+  // Of two with one key the newer one counts; the older one was being replaced when the worker died.
   return adopted.toSorted((a, b) => a.entry.spec.generation - b.entry.spec.generation)
 }
 
-/** Without a mark of this worker, as in tests, there is nothing to look for. */
+/** Tests have no worker mark; without one there is nothing to search for. */
 async function endUnknown(listed: readonly { folder: string }[], deps: ReplicaDeps): Promise<void> {
   const { processes = realProcesses, workerMark, clock, log } = deps
   if (workerMark === undefined) return
@@ -74,7 +75,7 @@ async function endOne(
   if (!engine) return void (await processes.killStrays(identity, clock))
   const { signal, kill_after_s: seconds } = entry?.profile.stop ?? { signal: 'SIGTERM', kill_after_s: 5 }
   log.info({ pid: identity.pid }, 'stopping an engine that an earlier worker left behind')
-  // What outlives even SIGKILL hangs in a driver; it must not keep the worker from starting.
+  // A process that survives SIGKILL hangs in a driver; it must not keep the worker from starting.
   const enough = new AbortController()
   const stopped = engine.stop({ signal, killAfterMs: seconds * 1000 }).then(() => 'stopped' as const)
   const late = sleep(clock, (seconds + KILL_S) * 1000, enough.signal)
@@ -86,10 +87,10 @@ async function endOne(
 
 const KILL_S = 5
 
-/** How long to look for the files of an engine that runs already; they are here, or it does not need them any more. */
+/** How long to look for the files of a running engine: they are here, or the engine no longer needs them. */
 const HOLD_MS = 5000
 
-/** So that its files are not collected under it. They have been fetched, so this asks nobody. */
+/** Keeps its files from being deleted while it uses them. They have been fetched, so this makes no network request. */
 async function holdFiles({ spec, profile }: JournalEntry, { files }: ReplicaDeps): Promise<() => void> {
   const source = profile.model === 'files' ? spec.source : null
   const waiting = { signal: AbortSignal.timeout(HOLD_MS), onProgress: () => {} }

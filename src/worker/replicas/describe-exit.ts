@@ -1,11 +1,11 @@
 import type { Exit } from '../processes/engine-process.ts'
 
-/** What shells say of a program that is not there, or is no program. */
+/** Exit codes of a shell whose program is missing or not executable. */
 const NOT_RUN = new Set([126, 127])
 
 /**
- * What is known of how an engine ended, for the replica's error. `hasKernelKilled` is whether the kernel has killed for
- * want of memory meanwhile, undefined when it does not say.
+ * How an engine ended, for the replica's error. `hasKernelKilled`: whether the kernel has killed a process for lack of
+ * memory meanwhile; undefined when unknown.
  */
 export function describeExit({ code, signal, lastLines }: Exit, hasKernelKilled?: boolean): string {
   const how = howItEnded(code, signal, hasKernelKilled)

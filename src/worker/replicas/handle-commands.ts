@@ -6,18 +6,18 @@ import { inspectLocalModel } from '../files/inspect-model.ts'
 import type { Replicas } from './open-replicas.ts'
 
 export interface Obedience {
-  /** None on an agent. */
+  /** Undefined on an agent. */
   replicas: Pick<Replicas, 'supervisor' | 'engines' | 'files' | 'pulls'> | undefined
-  /** The heartbeat that will be the first to tell of what is started now. */
+  /** The number of the first heartbeat that will include what is started now. */
   nextSeq: () => number
   onShutdown: (reason: string) => void
   /** Control does not know this node. */
   onUnknown?: () => void
-  /** Whether an id is that of another cluster than ours. */
+  /** Whether an id belongs to another cluster than ours. */
   isOther?: (clusterId: string | undefined) => boolean
 }
 
-/** Does what control asks of this node over the bus. */
+/** Carries out control's commands for this node, which arrive over the bus. */
 export function obey(bus: Bus, nodeId: string, { replicas, nextSeq, onShutdown, onUnknown, isOther }: Obedience): void {
   bus.respond(
     'nodeShutdown',

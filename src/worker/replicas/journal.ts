@@ -6,17 +6,17 @@ import { engineProfile } from '../../api/engine-profile.ts'
 import { writeWhole } from '../../platform/write-whole.ts'
 
 /**
- * What a worker must know of an engine to take it over after a restart. Written before the engine may run; whether it
- * still runs is asked of the operating system, by the identity beside it.
+ * What a worker must know of an engine to adopt it after a restart. Written before the engine may run; whether it still
+ * runs is asked of the operating system, by the identity beside the entry.
  */
 const entry = z.object({
   spec: replicaStart,
   profile: engineProfile,
   port: z.int(),
-  /** The name that the engine knows the model by, when it is not the model's own. */
+  /** The name by which the engine knows the model, when it is not the model's own. */
   request_model: z.string().nullable(),
   model_bytes: z.int().nonnegative(),
-  /** It has served: a line in the log that said so will not come again. */
+  /** It was ready once: the log line that said so will not be printed again. */
   was_ready: z.boolean(),
 })
 export type JournalEntry = z.infer<typeof entry>
@@ -30,12 +30,14 @@ export class Journal {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 
-  /** Where everything about one replica is kept. The id is a uuid that control made; whatever it is, it stays in here. */
+  /**
+   * The folder of everything about one replica. The id is a uuid from control; whatever it is, the path stays inside.
+   */
   folderOf(id: string): string {
     return join(this.folder, encodeURIComponent(id).replaceAll('.', '%2E'))
   }
 
-  /** Where the engine runs and may leave what it likes; gone with the replica. */
+  /** The engine's working folder; deleted with the replica. */
   scratchOf(id: string): string {
     const folder = join(this.folderOf(id), 'scratch')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -52,12 +54,12 @@ export class Journal {
     this.removeFolder(this.folderOf(id))
   }
 
-  /** One that `list` has found. */
+  /** Removes a folder that `list` has returned. */
   removeFolder(folder: string): void {
     rmSync(folder, { recursive: true, force: true })
   }
 
-  /** Every folder there is, with its entry if it can be understood. */
+  /** Every folder, with its entry if that can be read. */
   list(): { folder: string; entry: JournalEntry | undefined }[] {
     return readdirSync(this.folder, { withFileTypes: true })
       .filter((found) => found.isDirectory())

@@ -28,38 +28,38 @@ export interface ReplicaDeps {
   clock: Clock
   log: Logger
   limits: ReplicaLimits
-  /** Something a heartbeat should tell has changed. */
+  /** The next heartbeat has something new to report. */
   onChange: () => void
-  /** A replica has left one of the phases of its start. */
+  /** A replica has completed a phase of its start. */
   onPhase?: ((modelName: string, phase: string, seconds: number) => void) | undefined
-  /** What an engine is told in its environment besides what its profile says. */
+  /** Environment variables for an engine in addition to its profile's. */
   moreEnvironment?: ((spec: ReplicaStartMessage) => Record<string, string>) | undefined
-  /** What its engines carry in their environment, to be found by the next run of this worker. */
+  /** A mark in the environment of its engines, by which the next run of this worker finds them. */
   workerMark?: string | undefined
-  /** The operating system's, unless somebody brings a machine of his own. */
+  /** The operating system's; the simulator passes its own. */
   processes?: Processes
-  /** What engines are started with less than the worker; without it they have all that it has. */
+  /** Reduces the rights of engines; without it they have all of the worker's. */
   confinement?: Confinement
 }
 
 export interface ReplicaLimits {
   /** How long running requests may take to finish when a replica is stopped. */
   drainMs: number
-  /** How long engines outlive a worker that died, for the next one to take them over. */
+  /** How long engines outlive a dead worker, so that the next one can adopt them. */
   orphanGraceMs: number
 }
 
-/** An engine that runs for a replica, and what it holds while it does. */
+/** A replica's running engine, and the resources that it holds. */
 export interface Launched {
   engine: EngineProcess
   port: number
   requestModel: string | undefined
   awaited: Awaited
-  /** The line in which it complained about memory, if that was among its last ones. */
+  /** The line in which the engine complained about memory, if it was among the last ones. */
   memoryLine(): string | undefined
-  /** It serves: a worker that takes it over need not wait again. */
+  /** The replica serves: a worker that adopts it need not wait again. */
   markReady(): void
-  /** The process is gone: gives back its port and its files. */
+  /** The process is gone: releases its port and its files. */
   release(): void
 }
 
@@ -69,7 +69,7 @@ export interface LaunchHooks {
   onProgress: (progress: ProgressMessage) => void
 }
 
-/** Gets the program and the model's files, takes a port and starts the engine. What it took is given back if it fails. */
+/** Gets the program and the model's files, takes a port and starts the engine. Releases all of them if it fails. */
 export async function launch(
   spec: ReplicaStartMessage,
   profile: EngineProfile,
@@ -132,13 +132,13 @@ export async function launch(
   }
 }
 
-/** The model and what its options name beside it. */
+/** The model's path, and those of the files that its options name. */
 function pathsOf({ modelPath, options }: StagedModel): string[] {
   const named = Object.values(options).filter((value) => typeof value === 'string' && isAbsolute(value))
   return [...(modelPath === undefined ? [] : [modelPath]), ...(named as string[])]
 }
 
-/** What is known of an engine that runs, whoever started it. */
+/** The bookkeeping of a running engine, newly started or adopted. */
 export function running(
   entry: JournalEntry,
   engine: EngineProcess,
@@ -176,7 +176,7 @@ export function linesOf(entry: JournalEntry, deps: ReplicaDeps): Lines {
   return new Lines(entry.profile, () => noteReady(entry, deps))
 }
 
-/** A worker that takes the engine over need not wait for it again. Without the note it waits, and nothing worse. */
+/** A worker that adopts the engine need not wait for it again. If the note fails, it waits; nothing worse. */
 function noteReady(entry: JournalEntry, { journal, log }: ReplicaDeps): void {
   try {
     journal.write(entry.spec.id, { ...entry, was_ready: true })
@@ -195,10 +195,10 @@ export function hooksOf(key: string, lines: Lines, { clock, logs }: ReplicaDeps)
   }
 }
 
-/** A complaint about memory is believed to be the reason of a failure that follows within so many lines. */
+/** A complaint about memory counts as the reason of a failure that follows within this many lines. */
 const LINES_AFTER_COMPLAINT = 200
 
-/** What an engine has said since its start, as far as it matters for what becomes of the replica. */
+/** What an engine has printed since its start, as far as it decides about the replica. */
 export class Lines {
   readonly #pattern: RegExp | undefined
   readonly #onReadyLine: () => void
@@ -206,7 +206,10 @@ export class Lines {
   #isReadyPrinted = false
   #complaint: { text: string; at: number } | undefined
 
-  /** `onReadyLine` is called with the very line, before anything can happen to us: it will not come again. */
+  /**
+   * `onReadyLine` is called synchronously with the line: a later crash could lose it, and the engine does not print it
+   * again.
+   */
   constructor({ ready }: Pick<EngineProfile, 'ready'>, onReadyLine: () => void) {
     this.#pattern = 'log' in ready ? new RegExp(ready.log, 'u') : undefined
     this.#onReadyLine = onReadyLine
@@ -215,7 +218,7 @@ export class Lines {
   add(text: string): void {
     this.#count += 1
     const complaint = memoryComplaint(text)
-    // The first of several that follow each other: the later ones are about what came of it.
+    // Keeps the first of several consecutive complaints: the later ones are about its consequences.
     if (complaint !== undefined && this.memoryLine() === undefined)
       this.#complaint = { text: complaint, at: this.#count }
     if (this.#isReadyPrinted || !this.#pattern?.test(text)) return

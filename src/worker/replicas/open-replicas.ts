@@ -23,18 +23,18 @@ import { Pulls } from '../files/pulls.ts'
 import { Supervisor } from './supervisor.ts'
 
 export interface ReplicasOptions {
-  /** Of the worker alone: journal, logs, engines and model files are below it. */
+  /** The worker's own folder: journal, logs, engines and model files are below it. */
   folder: string
   enginePorts: PortRange
   limits: ReplicaLimits
-  /** End what an earlier worker left running instead of taking it over. */
+  /** Ends engines of an earlier run instead of adopting them. */
   restartEngines: boolean
-  /** Leave what runs to the worker that comes after this one. */
+  /** Leaves running engines to the next worker. */
   keepEngines: boolean
-  /** Where users put profiles of engines. */
+  /** The folder of the user's engine profiles. */
   profilesFolder: string
   files: FileOptions
-  /** As which user engines run, and what each may take. */
+  /** The user that engines run as, and their limits. */
   confine: Omit<ConfinementOptions, 'root'>
 }
 
@@ -44,9 +44,9 @@ export interface FileOptions {
   sharedFolder: string | undefined
   hfEndpoint: string
   hfToken: string | undefined
-  /** Hosts and ranges besides the internet that sources may lead to. */
+  /** Hosts and ranges outside the public internet that sources may point to. */
   allowSources: readonly string[]
-  /** The models folder of a frontend on this machine: its files are used where they are. */
+  /** The models folder of a frontend on this machine: its files are used in place. */
   frontendFolder: string | undefined
 }
 
@@ -60,7 +60,7 @@ export interface Replicas {
 }
 
 interface OpenDeps {
-  /** The node's key: engines of an earlier run are known by it. */
+  /** The node's key, by which engines of an earlier run are recognized. */
   publicKey: string
   clock: Clock
   log: Logger
@@ -73,7 +73,7 @@ interface OpenDeps {
   gpuVendor: () => string | null
 }
 
-/** Everything that runs replicas on this node, with what an earlier run of the worker left behind. */
+/** Opens everything that runs replicas on this node, including what an earlier run of the worker left behind. */
 export async function openReplicas(
   options: ReplicasOptions,
   frontend: FrontendFiles,
@@ -82,7 +82,7 @@ export async function openReplicas(
   const { folder, enginePorts, limits, restartEngines: isClean, profilesFolder } = options
   const journal = new Journal(join(folder, 'replicas'))
   const watchdog = startWatchdog({ folder: journal.folder, graceMs: isClean ? 0 : limits.orphanGraceMs, clock })
-  // Without its word it looks after the engines until another worker does, or for as long as they may wait for one.
+  // Without this call the watchdog keeps the engines until another worker adopts them, or their grace period ends.
   life.own('watchdog', () => (leavesEngines() ? undefined : watchdog.done()))
   const logs = await ReplicaLogs.open(join(folder, 'logs'), { clock, log })
   life.own('logs', () => logs.dispose())
@@ -125,7 +125,7 @@ export async function openReplicas(
   return { supervisor, engines, files, pulls: new Pulls(files, clock), logs, readLogs: logsHandler(logs, clock) }
 }
 
-/** Unknown is as good as none: better not begin than fill a disk. */
+/** An unknown figure counts as 0: refusing a download is better than filling the disk. */
 async function freeBytesAt(folder: string): Promise<{ free: number; total: number }> {
   const disk = await measureDisk(realSystem, folder)
   return disk.ok ? { free: disk.value.availableBytes, total: disk.value.totalBytes } : { free: 0, total: 0 }

@@ -8,12 +8,12 @@ export interface PortRange {
   to: number
 }
 
-/** What whoever starts engines needs of their ports. A key is that of a replica, `<model>#<index>`. */
+/** The ports that engines get. A key is that of a replica, `<model>#<index>`. */
 export interface EnginePorts {
   take(key: string): Promise<number>
-  /** Says that a port is in use already: the engine on it was started by an earlier run of this worker. */
+  /** Marks a port as in use: its engine was started by an earlier run of this worker. */
   hold(port: number, key: string): void
-  /** Only once the engine's process is known to be gone. A port that nobody has is left as it is. */
+  /** Call it only once the engine's process is known to be gone. Ignores a port that is not held. */
   release(port: number): void
 }
 
@@ -21,14 +21,14 @@ export interface PortsOptions {
   range: PortRange
   clock: Clock
   log: Logger
-  /** Where in the range to begin: two workers on one machine would otherwise try for the same ports at the same time. */
+  /** Where in the range to begin: two workers on one machine would otherwise try the same ports at the same time. */
   random: () => number
   isFree?: (port: number) => Promise<boolean>
 }
 
-/** Late connections to the engine that had a port have given up by then. */
+/** Late connections to the port's last engine have given up by then. */
 const QUARANTINE_MS = 15_000
-/** How long a port waits for the replica that had it, so that what remembers an address finds the same replica there. */
+/** How long a port is kept for its last replica, so that a cached address finds the same replica there. */
 const KEPT_MS = 5 * 60_000
 
 /**
@@ -36,8 +36,8 @@ const KEPT_MS = 5 * 60_000
  *
  *   free ──▶ held ──▶ released: 15 s for its last replica only, then up to 5 min for others when nothing else is left ──▶ free
  *
- * Its last replica may have a port back at once, also within the 15 s: they are there to keep late connections from
- * reaching another model, and this is the same one. A replica that crashes again and again thus uses up one port.
+ * The last replica may have a port back at once, even within the 15 s: they keep late connections from reaching another
+ * model, and this is the same one. A replica that crashes again and again thus uses only one port.
  */
 export class Ports implements EnginePorts {
   readonly #range: PortRange
@@ -46,7 +46,7 @@ export class Ports implements EnginePorts {
   readonly #isFree: (port: number) => Promise<boolean>
   readonly #held = new Map<number, string>()
   readonly #checking = new Set<number>()
-  /** In the order of release. One entry a port of the range at most, so it cannot outgrow that. */
+  /** In the order of release. At most one entry for each port of the range, so it is bounded. */
   readonly #released = new Map<number, { key: string; atMs: number }>()
   #next: number
 
@@ -60,7 +60,7 @@ export class Ports implements EnginePorts {
 
   async take(key: string): Promise<number> {
     this.#forgetOld()
-    /** Never one twice, so this ends after as many checks as there are ports. */
+    /** Never tries a port twice, so this ends after at most as many checks as there are ports. */
     const tried = new Set<number>()
     for (let port = this.#ownOf(key, tried); port !== undefined; port = this.#ownOf(key, tried)) {
       if (await this.#tryToTake(port, key, tried)) return port
@@ -92,7 +92,7 @@ export class Ports implements EnginePorts {
     const key = this.#held.get(port)
     if (key === undefined) return
     this.#held.delete(port)
-    // A re-adopted engine may have a port of an earlier range, which is never handed out.
+    // An adopted engine may have a port of an earlier range, which is never handed out.
     if (!this.#isInRange(port)) return
     this.#released.delete(port)
     this.#released.set(port, { key, atMs: this.#clock.nowMs() })
@@ -102,7 +102,7 @@ export class Ports implements EnginePorts {
     tried.add(port)
     this.#checking.add(port)
     try {
-      // It may have become a re-adopted engine's in the meantime.
+      // An adopted engine may have taken it during the await.
       if (!(await this.#isFree(port)) || this.#held.has(port)) return false
       this.#held.set(port, key)
       this.#released.delete(port)
@@ -112,12 +112,12 @@ export class Ports implements EnginePorts {
     }
   }
 
-  /** The port that the key had last, if there is one. */
+  /** The key's last port, if there is one. */
   #ownOf(key: string, tried: ReadonlySet<number>): number | undefined {
     return [...this.#released].findLast(([port, last]) => last.key === key && this.#mayTry(port, tried))?.[0]
   }
 
-  /** Round and round rather than lowest first, so that ports rest between two replicas for as long as can be. */
+  /** Round robin rather than lowest first, so that a port rests as long as possible between two replicas. */
   #nextFree(tried: ReadonlySet<number>): number | undefined {
     for (let i = 0; i < this.#size(); i += 1) {
       const port = this.#next
@@ -138,7 +138,7 @@ export class Ports implements EnginePorts {
     return !tried.has(port) && !this.#held.has(port) && !this.#checking.has(port)
   }
 
-  /** What is left of a port's quarantine. */
+  /** The rest of a port's quarantine. */
   #restMs(port: number): number {
     const last = this.#released.get(port)
     return last ? Math.max(0, QUARANTINE_MS - this.#ageMs(last)) : 0
@@ -146,7 +146,7 @@ export class Ports implements EnginePorts {
 
   #ageMs(last: { atMs: number }): number {
     const nowMs = this.#clock.nowMs()
-    // A clock that was set back would keep ports for as long as it was set back.
+    // If the clock was set back, the port must not stay reserved for that much longer.
     last.atMs = Math.min(last.atMs, nowMs)
     return nowMs - last.atMs
   }
@@ -157,7 +157,7 @@ export class Ports implements EnginePorts {
 
   #usedUp(tried: ReadonlySet<number>): AppError {
     const { from, to } = this.#range
-    // What others are checking right now will be theirs.
+    // Includes ports that other callers are checking right now.
     const held = [...this.#held.keys()].filter((port) => this.#isInRange(port))
     const inUse = new Set([...held, ...this.#checking])
     const resting = [...this.#released.keys()].filter((port) => this.#restMs(port) > 0 && !tried.has(port))
@@ -183,14 +183,15 @@ export class Ports implements EnginePorts {
 }
 
 /**
- * Whether an engine could listen there. On some systems one may listen on 127.0.0.1 although another program has the
- * port on all addresses, and which of the two then gets a connection is anybody's guess: so those are asked for too.
+ * Whether an engine could listen there. On some systems a program may listen on 127.0.0.1 although another one has the
+ * port on all addresses, and it is undefined which of the two then gets a connection: so those addresses are checked,
+ * too.
  */
 async function isPortFree(port: number): Promise<boolean> {
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     const problem = await tryToListen(host, port)
     if (problem === 'EADDRINUSE' || problem === 'EACCES') return false
-    // Too many open files, say, is no fault of the port. There may be no IPv6 on this machine, which is fine.
+    // Too many open files, say, does not mean that the port is taken. A machine without IPv6 is fine.
     if (problem !== undefined && host === '127.0.0.1') {
       throw new AppError('unavailable', `Cannot check whether engine port ${port} is free: ${problem}.`)
     }

@@ -6,15 +6,15 @@ export interface Awaited {
   profile: Pick<EngineProfile, 'ready' | 'ready_within_s' | 'listens'>
   port: number
   modelBytes: number
-  /** An earlier worker started it, and may have died with the line in its hands that says that it is ready. */
+  /** An earlier worker started it, and may have died before it handled the line that says that it is ready. */
   isTakenOver?: boolean
-  /** How much the engine has printed so far, and whether the line was among it that its profile waits for. */
+  /** How many lines the engine has printed, and whether the line that its profile waits for was among them. */
   lines: { count: () => number; isReadyPrinted: () => boolean }
-  /** Memory the engine holds now; undefined where that cannot be measured. */
+  /** The memory that the engine holds now; undefined where that cannot be measured. */
   memoryBytes: () => Promise<number | undefined>
-  /** Who listens on the port; undefined where that cannot be told. */
+  /** Which process listens on the port; undefined where that is unknown. */
   listener: () => Promise<{ isLoopbackOnly: boolean; isOurs: boolean } | undefined>
-  /** How a port is asked. */
+  /** Sends the readiness request to a port. */
   answers?: Processes['answers']
 }
 
@@ -25,16 +25,20 @@ const POLL_MOST_MS = 250
 /** Big files take long to read from a slow disk. */
 const MS_PER_GIB = 20_000
 const GIB = 1024 ** 3
-/** Signs of life extend the wait, but not for ever: an engine that only ever says "please wait" has failed as well. */
+/**
+ * Signs of life extend the wait, but not for ever: an engine that only ever prints "please wait" has failed as well.
+ */
 const MOST_EXTENSIONS = 20
-/** One that loads gives signs of it; one that was ready before never will again, and is better started anew. */
+/**
+ * A loading engine shows signs of progress; an adopted one that was ready before shows none, and is better restarted.
+ */
 const DOUBT_MS = 10_000
 const PROGRESS_CHECK_MS = 1000
 const GROWTH_BYTES = 1024 * 1024
 
 /**
- * Waits until the engine serves. Gives up when there was no sign of progress (a line in the log, memory that grows) for
- * as long as its profile and the size of its model allow. Undefined when aborted.
+ * Waits until the engine is ready. Gives up after a time without progress (a log line, growing memory) that depends on
+ * the profile and the size of the model. Undefined when aborted.
  */
 export async function waitUntilReady(
   awaited: Awaited,
@@ -49,7 +53,8 @@ export async function waitUntilReady(
       const listener = awaited.profile.listens === 'itself' ? await awaited.listener() : undefined
       if (signal.aborted) return undefined
       if (listener && !listener.isLoopbackOnly) return { ready: false, why: openToOthers(awaited.port) }
-      // Another worker's engine on a port that both took at the same moment: ours will say so and end.
+      // The answer came from another worker's engine, which took the port at the same moment; ours will fail to listen
+      // and exit.
       if (!listener || listener.isOurs) return { ready: true }
     }
     const silentMs = await signs.silentMs()
@@ -105,7 +110,7 @@ function isServing(awaited: Awaited): boolean | Promise<boolean> {
   return 'log' in profile.ready ? lines.isReadyPrinted() : answers(port, profile.ready)
 }
 
-/** Whether an engine that was ready answers at all, whatever it says; undefined when it has nothing to be asked for. */
+/** Whether a once ready engine sends any answer; undefined when its profile has no readiness request. */
 export async function stillAnswers(
   { profile: { ready }, port }: Awaited,
   { responds }: Pick<Processes, 'responds'>,

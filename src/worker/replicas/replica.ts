@@ -18,10 +18,10 @@ import type { EngineProcess, Exit } from '../processes/engine-process.ts'
 import { realProcesses, type Processes } from '../processes/processes.ts'
 import { stillAnswers, waitUntilReady } from './readiness.ts'
 
-/** Heartbeats tell of progress so often at most, when nothing else makes them. */
+/** The minimum interval of heartbeats that only report progress. */
 const TELL_PROGRESS_MS = 1000
 const LAST_LINES = 20
-/** Also by force an engine may put its things in order: what it leaves in shared memory stays there. */
+/** Even a forced stop gives the engine time to clean up: what it leaves in shared memory stays there. */
 const FORCED_KILL_MS = 2000
 const STARTING: ReadonlySet<string> = new Set(['installing', 'staging', 'loading'])
 
@@ -32,20 +32,20 @@ const STARTING: ReadonlySet<string> = new Set(['installing', 'staging', 'loading
  *        └────────────┴───────────┴──────────┴─▶ failed (no process any more; kept so that heartbeats tell why, until
  *                                                        it is stopped)
  *
- * Phases that have nothing to do are passed over; one that serves nobody is stopped without draining.
+ * Phases without work are skipped; a replica without requests is stopped without draining.
  */
 export class WorkerReplica {
   readonly spec: ReplicaStartMessage
   readonly key: string
   state: ReportedReplicaMessage['state'] = 'installing'
   error: string | undefined
-  /** It failed for want of memory. */
+  /** It failed for lack of memory. */
   outOfMemory = false
   exit: EngineExitMessage | null = null
   progress: ProgressMessage | null = null
   inFlight = 0
   port: number | undefined
-  /** The name that the engine knows the model by, when it is not the model's own. */
+  /** The name by which the engine knows the model, when it is not the model's own. */
   requestModel: string | undefined
 
   readonly #deps: ReplicaDeps
@@ -72,7 +72,7 @@ export class WorkerReplica {
     this.#processes = deps.processes ?? realProcesses
   }
 
-  /** Gets what it needs, starts the engine and waits until it serves. Ends in `ready` or `failed`; never rejects. */
+  /** Gets what it needs, starts the engine and waits until it is ready. Ends in `ready` or `failed`; never rejects. */
   start(): Promise<void> {
     this.#starting ??= this.#begin(async () => {
       this.#enteredMs = this.#deps.clock.nowMs()
@@ -86,26 +86,26 @@ export class WorkerReplica {
     return this.#starting
   }
 
-  /** Takes over an engine that an earlier run of the worker started. */
+  /** Adopts an engine that an earlier run of the worker started. */
   adopt(entry: JournalEntry, adopted: Launched): Promise<void> {
     this.state = 'loading'
     this.#starting ??= this.#begin(() => this.#run(adopted, entry.was_ready))
     return this.#starting
   }
 
-  /** Takes no new requests, lets the running ones finish, ends the engine. Resolves when the process is gone. */
+  /** Refuses new requests, lets the running ones finish, ends the engine. Resolves when the process is gone. */
   stop({ force }: { force: boolean }): Promise<void> {
     if (force) this.#hurry()
     this.#stopping ??= this.#stop()
     return this.#stopping
   }
 
-  /** Whether its engine answers when it is asked how it is; undefined when it cannot be asked. */
+  /** Whether its engine answers its health check; undefined when it has none. */
   async answers(): Promise<boolean | undefined> {
     return this.#launched && stillAnswers(this.#launched.awaited, this.#processes)
   }
 
-  /** Fails, and ends an engine of which nothing is to be expected, without much patience. */
+  /** Fails the replica, and ends its hopeless engine without much patience. */
   async abandon(why: string): Promise<void> {
     if (this.state !== 'ready' || this.isEnding || !this.#launched) return
     this.#isForced = true
@@ -117,7 +117,7 @@ export class WorkerReplica {
     return this.port === undefined ? undefined : this.#launched?.engine.identity.pid
   }
 
-  /** The most that its engine was seen to hold; null while it was not looked at. */
+  /** The most that its engine was seen to hold; null until the first look. */
   get memory(): MeasuredMemory | null {
     return this.#peak.value
   }
@@ -130,7 +130,7 @@ export class WorkerReplica {
     return this.#profile.uses.device !== 'cpu' && this.spec.devices?.length !== 0
   }
 
-  /** Since its last request ended; null when it never had one. */
+  /** The time since its last request ended; null when it never had one. */
   get idleMs(): number | null {
     if (this.inFlight > 0) return 0
     const endedMs = this.#lastRequestEndedMs
@@ -141,7 +141,7 @@ export class WorkerReplica {
     return this.#stopping !== undefined
   }
 
-  /** Counts one request; the returned function gives it back, once. */
+  /** Counts one request. The returned function ends it; further calls do nothing. */
   beginRequest(): () => void {
     this.inFlight += 1
     let open = true
@@ -158,7 +158,7 @@ export class WorkerReplica {
     try {
       await work()
     } catch (error) {
-      // What was called off is no failure.
+      // A cancelled start is not a failure.
       if (!this.isEnding) {
         const text = startProblem(error)
         this.#fail(text, memoryComplaint(text) !== undefined)
@@ -186,7 +186,7 @@ export class WorkerReplica {
       ended.abort()
       this.#onExit(exit)
     })
-    // What the engine left behind may still have the port; only when that is gone, too, others may have it.
+    // A leftover process of the engine may still have the port; the port is released only when that is gone, too.
     this.#released = engine.exited.then(() => this.#end(engine)).then(() => launched.release())
     const signal = AbortSignal.any([ended.signal, this.#ending.signal])
     const readiness = wasReady ? ({ ready: true } as const) : await waitUntilReady(awaited, clock, signal)
@@ -205,7 +205,7 @@ export class WorkerReplica {
     this.#ending.abort()
     if (isServing) await sleep(clock, limits.drainMs, this.#cutDrain.signal)
     if (this.state === 'draining') this.#enter('stopping')
-    // A start that was under way may have made a process since.
+    // A running start may have made a process since.
     await this.#starting
     await this.#end(this.#launched?.engine)
     await this.#released
@@ -258,7 +258,7 @@ export class WorkerReplica {
     this.#deps.onChange()
   }
 
-  /** Of a start that this run of the worker has seen from its beginning. */
+  /** Only for a start that this run of the worker has seen from its beginning. */
   #tellPhase(): void {
     const { clock, onPhase } = this.#deps
     const isStart = STARTING.has(this.state)
@@ -277,7 +277,7 @@ export class WorkerReplica {
   }
 }
 
-/** In words also where the system refused a file or folder of ours. */
+/** Also explains errors of the operating system about our files and folders. */
 function startProblem(error: unknown): string {
   const { syscall, path } = error as NodeJS.ErrnoException
   if (error instanceof AppError || syscall === undefined) return messageOf(error)

@@ -6,8 +6,8 @@ export interface Stoppable {
 }
 
 /**
- * The replicas that a command means, and no others. A model's name means all its replicas, a full key exactly that one;
- * what matches nothing means nothing. What was started after the command was given is left alone.
+ * Exactly the replicas that a command means. A model's name means all its replicas, a full key one of them; an unknown
+ * name means none. Replicas that were started after the command was given are left alone.
  */
 export function replicasMeant<R extends Stoppable>(target: StopTarget, replicas: Iterable<R>): R[] {
   return [...replicas].filter(({ spec }) => {

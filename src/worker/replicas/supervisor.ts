@@ -12,16 +12,16 @@ import type { ReplicaDeps } from './launch.ts'
 import { WorkerReplica } from './replica.ts'
 import { replicasMeant } from './stop-target.ts'
 
-/** The newest generation is remembered of so many keys; the oldest are forgotten first. */
+/** For how many keys the newest generation is remembered; the oldest are forgotten first. */
 const MOST_KEYS = 10_000
-/** What an engine may take to end on top of draining and its own time, before it counts as a survivor. */
+/** How much longer than draining and its own stop time an engine may take before it counts as a survivor. */
 const SURVIVOR_SLACK_MS = 5000
 const LEAVE_POLL_MS = 50
 
 /**
- * Owns every replica of this node. Commands are idempotent by replica id and fenced by generation: one that comes late or
- * twice never harms a newer replica. The work of one key (`<model>#<index>`) is done in order, different keys go on side
- * by side.
+ * Owns every replica of this node. Commands are idempotent by replica id and fenced by generation: a late or repeated
+ * command never harms a newer replica. The work of one key (`<model>#<index>`) runs in order, different keys in
+ * parallel.
  */
 export class Supervisor {
   readonly #deps: ReplicaDeps
@@ -35,7 +35,7 @@ export class Supervisor {
     this.#deps = deps
   }
 
-  /** Takes over what an earlier run of the worker left running, and stops what it cannot make sense of. */
+  /** Adopts what an earlier run of the worker left running, and stops what it cannot identify. */
   async adopt({ isClean }: { isClean: boolean }): Promise<void> {
     for (const { entry, launched } of await adopt(this.#deps, { isClean })) {
       const replica = new WorkerReplica(entry.spec, entry.profile, this.#deps)
@@ -47,10 +47,10 @@ export class Supervisor {
     }
   }
 
-  /** Accepts a start; what becomes of it is in the reports that follow. */
+  /** Accepts a start; the following reports show how it goes. */
   start(spec: ReplicaStartMessage): void {
     if (this.#replicas.has(spec.id)) return
-    // As if nobody had heard it: it is asked again until this node has said goodbye, and then goes elsewhere.
+    // Like an unanswered command: control asks again until this node has said goodbye, and then chooses another node.
     if (this.#isEnding) throw new AppError('unavailable', 'This node is stopping.')
     const profile = this.#deps.engines.find(spec.engine)
     if (!profile) throw new AppError('bad_request', `This node has no engine "${spec.engine}".`)
@@ -68,7 +68,7 @@ export class Supervisor {
     this.#deps.onChange()
   }
 
-  /** Stops exactly what is named. Answers when all of it is gone, or when the time to wait is over. */
+  /** Stops exactly what is named. Resolves when all of it is gone, or when the waiting time is over. */
   async stop({ target, force, wait_ms: waitMs }: ReplicaStopMessage): Promise<ReplicaStoppedMessage> {
     const meant = replicasMeant(target, this.#replicas.values())
     await this.#stopMany(meant, force, waitMs)
@@ -82,7 +82,7 @@ export class Supervisor {
     }
   }
 
-  /** Everything that runs on an engine; who is still there after all its time is a survivor. */
+  /** Stops every replica of an engine; one that is still there after all its time is a survivor. */
   async stopEngine(engine: string): Promise<{ stopped: string[]; survivors: string[] }> {
     const meant = this.all().filter(({ spec }) => spec.engine === engine)
     const { kill_after_s: killAfterS = 0 } = this.#deps.engines.find(engine)?.stop ?? {}
@@ -92,19 +92,19 @@ export class Supervisor {
     return { stopped: gone.map(({ key }) => key), survivors: survivors.map(({ key }) => key) }
   }
 
-  /** All that is here, for now: what is asked for later is started. */
+  /** Stops everything that is here now: replicas that are asked for later are started. */
   stopPresent(): void {
     for (const replica of this.#replicas.values()) void this.#stop(replica, false)
   }
 
-  /** For good: nothing is started after it. */
+  /** Stops everything for good: nothing is started after it. */
   async stopAll(): Promise<void> {
     this.#isEnding = true
     for (const replica of this.#replicas.values()) void this.#stop(replica, false)
     await Promise.all(this.#work.values())
   }
 
-  /** For the worker that comes after this one: nothing is started, requests finish, and engines stay as they are. */
+  /** Leaves the engines to the next worker: nothing is started, requests finish, and engines keep running. */
   async leave(): Promise<void> {
     this.#isEnding = true
     const { clock, limits } = this.#deps
@@ -117,7 +117,7 @@ export class Supervisor {
     return this.#replicas.get(id)
   }
 
-  /** Whether any replica of a model is here, in whatever state. */
+  /** Whether any replica of a model is here, in any state. */
   hasModel(modelName: string): boolean {
     return this.all().some(({ spec }) => spec.model_name === modelName)
   }
@@ -159,7 +159,7 @@ export class Supervisor {
     enough.abort()
   }
 
-  /** Stopping begins at once, also while the start is still waiting; the key's next work waits until it is gone. */
+  /** Stopping begins at once, even while the start still waits; the key's next work waits until the replica is gone. */
   #stop(replica: WorkerReplica, force: boolean): Promise<void> {
     const stopped = replica.stop({ force })
     const leaving =

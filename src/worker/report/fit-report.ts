@@ -9,19 +9,21 @@ import type { PullReport } from '../../api/reports.ts'
 import { cutText } from '../../core/lib/cut-text.ts'
 
 /**
- * What a worker tells is cut here, far below the bounds of the messages: control refuses a message that breaks one as a
+ * A worker's report is cut here, far below the limits of the messages: control refuses a message that exceeds one as a
  * whole, and a node whose heartbeats are refused counts as gone.
  */
 
-/** Errors have the last lines of an engine in them. */
+/** Errors include the last lines of an engine. */
 const MOST_ERROR_CHARS = 16_384
 const MOST_LINE_CHARS = 2000
 const MOST_FILE_CHARS = 1000
 const MOST_STOPPED = 1000
-/** In a heartbeat that would be too large otherwise. */
+/** In a heartbeat that would otherwise be too large. */
 const MOST_SHORT_CHARS = 200
 
-/** A heartbeat that control reads: texts are cut, and a very large one goes without the last lines of engines. */
+/**
+ * Cuts a heartbeat to what control accepts: texts are shortened, and a very large one loses the last lines of engines.
+ */
 export function fitHeartbeat(heartbeat: HeartbeatMessage, mostBytes = MOST_HEARTBEAT_BYTES): HeartbeatMessage {
   const { replicas, engines } = heartbeat
   const fitting = { ...heartbeat, replicas: replicas.map(fitReplica), engines: engines.map(fitEngine) }
@@ -76,7 +78,7 @@ function shortenEngine(engine: ReportedEngineMessage): ReportedEngineMessage {
   }
 }
 
-/** A store holds no NUL, which an engine may print. */
+/** The store cannot hold NUL, which an engine may print. */
 function fitText(text: string, most: number): string {
   return cutText(text.replaceAll('\0', '\uFFFD'), most)
 }

@@ -11,11 +11,11 @@ export interface HeartbeatDeps {
   boot: Pick<Boot, 'id' | 'nextSeq' | 'takeSeq'>
   runId: string
   publish: (heartbeat: HeartbeatMessage) => void
-  /** Everything that runs here. */
+  /** Every replica on this node. */
   report: () => ReportedReplicaMessage[]
   engines: () => ReportedEngineMessage[]
   hardware: () => Hardware
-  /** Ids of replicas that have ended and may be in that as if they had not. */
+  /** Ids of replicas that have ended, but that the memory figures may still include. */
   unread: () => string[]
   /** The cluster did not know this node a moment ago. */
   isReturned?: () => boolean
@@ -23,7 +23,7 @@ export interface HeartbeatDeps {
   log: Logger
 }
 
-/** Tells the cluster every so often, and at once after every change, what this node runs and what it has. */
+/** Reports to the cluster at an interval, and at once after every change, what this node runs and what it has. */
 export class Heartbeats {
   readonly #deps: HeartbeatDeps
   #loop: { loop: Loop; periodMs: number } | undefined
@@ -33,7 +33,7 @@ export class Heartbeats {
     this.#deps = deps
   }
 
-  /** Starts, or goes on at another pace. The numbers go on in any case: they count the heartbeats of this boot. */
+  /** Starts, or changes the interval. The numbers continue in any case: they count the heartbeats of this boot. */
   every(periodMs: number): void {
     if (this.#disposed || this.#loop?.periodMs === periodMs) return
     void this.#loop?.loop.dispose()
@@ -46,12 +46,12 @@ export class Heartbeats {
     this.#loop = { loop: startLoop({ periodMs, turn: async () => this.#beat(), clock, onError }), periodMs }
   }
 
-  /** Something changed: tell now. */
+  /** Something changed: send a heartbeat now. */
   wake(): void {
     this.#loop?.loop.wake()
   }
 
-  /** The heartbeat that will be the first to tell of what happens now. */
+  /** The number of the heartbeat that will be the first to include what happens now. */
   nextSeq(): number {
     return this.#deps.boot.nextSeq()
   }

@@ -4,7 +4,7 @@ import type { Cell, Metrics, Sample } from '../../platform/metrics/metrics.ts'
 import { AnswerMeter, type ReplicaCells } from './answer-meter.ts'
 
 export interface WorkerFacts {
-  /** Why it does not take part, if it does not. */
+  /** Why the node is not part of the cluster, if it is not. */
   problem: () => string | undefined
   replicas: () => readonly ReportedReplicaMessage[]
   hardware: () => Hardware | undefined
@@ -13,7 +13,7 @@ export interface WorkerFacts {
 export interface WorkerCounts {
   /** Times and counts one answer of a replica. */
   meter(replicaId: string, modelName: string): AnswerMeter
-  /** A replica has left a phase of its start. */
+  /** A replica has completed a phase of its start. */
   phase: (modelName: string, phase: string, seconds: number) => void
 }
 
@@ -22,7 +22,7 @@ const FIRST_TOKEN_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 const BETWEEN_TOKENS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.25, 0.5, 1]
 const PHASE_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
 
-/** What a worker counts and knows. Replicas that are gone are forgotten once their last numbers were read. */
+/** The worker's metrics. Replicas that are gone are removed once their last figures were read. */
 export function workerMetrics(metrics: Metrics, facts: WorkerFacts): WorkerCounts {
   const of = defineAll(metrics)
   const cells = new Map<string, ReplicaCells & { modelName: string; isGone: boolean }>()
