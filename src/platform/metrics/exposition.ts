@@ -1,9 +1,12 @@
-import type { ServerResponse } from 'node:http'
-import type { HttpRequest } from '../../http/exchange.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Family, FamilySource, Point } from './metrics.ts'
 
 /** What a process counts, as whoever asks reads it best: the text of OpenMetrics, or Prometheus's older one. */
-export function sendMetrics(metrics: FamilySource, request: HttpRequest, response: ServerResponse): void {
+export function sendMetrics(
+  metrics: FamilySource,
+  request: Pick<IncomingMessage, 'headers' | 'method'>,
+  response: ServerResponse,
+): void {
   const isOpen = prefersOpenMetrics(request.headers.accept)
   const text = isOpen ? openMetricsText(metrics) : prometheusText(metrics)
   response.writeHead(200, {
