@@ -7,6 +7,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { OtlpExporter } from '../../platform/tracing/otlp-exporter.ts'
 import { Tracer } from '../../platform/tracing/tracer.ts'
 import { version } from '../../platform/version.ts'
+import { postSpans } from './post-spans.ts'
 
 /** Makes tracers for the roles of this process; undefined, and nothing of it on anybody's way, unless a collector is named. */
 export function openTracing(
@@ -18,7 +19,7 @@ export function openTracing(
     const what = 'expected the address of a collector that takes OTLP over HTTP, such as http://127.0.0.1:4318'
     throw new AppError('usage', `--otlp-endpoint (or OTEL_EXPORTER_OTLP_ENDPOINT): ${what}.`)
   }
-  const sink = new OtlpExporter({ endpoint, version, clock, log, metrics })
+  const sink = new OtlpExporter({ endpoint, version, clock, log, metrics, post: postSpans })
   life.own('traces', () => sink.dispose())
   return (role) => new Tracer({ sink, service: `flotilla-${role}`, ratio, random: Math.random })
 }

@@ -1,6 +1,4 @@
 import { atMost, type Clock } from '../run/clock.ts'
-import { messageOf } from '../errors.ts'
-import { requestJson, StrangeAnswerError } from '../../http/client.ts'
 import type { Logger } from '../run/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { otlpBody } from './otlp-body.ts'
@@ -13,6 +11,8 @@ export interface OtlpOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
+  /** Sends one body as JSON; resolves to why it was not taken, if it was not, and never rejects. */
+  post: (url: URL, body: unknown, timeoutMs: number) => Promise<string | undefined>
 }
 
 /** Spans that wait to be sent; those beyond are lost, because a collector must never cost a request. */
@@ -88,7 +88,8 @@ export class OtlpExporter implements SpanSink {
   async #send(): Promise<void> {
     const batch = this.#waiting.splice(0, MOST_AT_ONCE)
     if (batch.length === 0) return
-    const why = await this.#post(batch)
+    const { post, version } = this.#options
+    const why = await post(this.#url, otlpBody(batch, version), SEND_WITHIN_MS)
     if (why === undefined) this.#sent.value += batch.length
     else this.#lost.value += batch.length
     // Told when it begins and when it ends, not for each batch.
@@ -97,19 +98,6 @@ export class OtlpExporter implements SpanSink {
     if (why !== undefined && this.#problem === undefined) log.warn({ at, why }, 'traces cannot be sent; they are lost')
     if (why === undefined && this.#problem !== undefined) log.info({ at }, 'traces are sent again')
     this.#problem = why
-  }
-
-  /** Why it was not taken, if it was not. */
-  async #post(batch: readonly Span[]): Promise<string | undefined> {
-    try {
-      const body = otlpBody(batch, this.#options.version)
-      const { status } = await requestJson(this.#url, { method: 'POST', body, timeoutMs: SEND_WITHIN_MS })
-      return status < 300 ? undefined : `status ${status}`
-    } catch (error) {
-      // Some answer with nothing at all, which is no JSON and no refusal.
-      const isTaken = error instanceof StrangeAnswerError && error.status < 300
-      return isTaken ? undefined : messageOf(error)
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import { postSpans } from '../../../src/app/compose/post-spans.ts'
 import { systemClock, type Clock } from '../../../src/platform/run/clock.ts'
 import { readBody } from '../../../src/http/server.ts'
 import { silentLogger } from '../../../src/platform/run/log.ts'
@@ -48,7 +49,7 @@ export async function aCollector() {
 
 export function anExporter(endpoint: string, clock: Clock = systemClock) {
   const metrics = new Metrics()
-  const exporter = new OtlpExporter({ endpoint, version: '1.2.3', clock, log: silentLogger, metrics })
+  const exporter = new OtlpExporter({ endpoint, version: '1.2.3', clock, log: silentLogger, metrics, post: postSpans })
   onTestFinished(() => exporter.dispose())
   const counts = metrics.counter('flotilla_spans_total', '', ['outcome'])
   return { exporter, sent: () => counts.cell('sent').value, lost: () => counts.cell('lost').value }
