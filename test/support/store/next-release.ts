@@ -32,9 +32,9 @@ export function nextRelease(): string {
   edit('src/worker/membership/frontends.ts', '{ ...facts, protocol }', `{ ...facts, protocol, ${inNewProtocol} }`)
   edit('src/api/admin/schemas.ts', 'boot_id: z.string().min(1)', 'colour: z.string().optional(), boot_id: z.string()')
   edit('src/worker/report/heartbeats.ts', 'boot_id: boot.id', "colour: 'new', boot_id: boot.id")
-  edit('src/control/start-control.ts', "bus.publish('routingDelta', ", "bus.publish('routingDelta', withColour(")
-  edit('src/control/start-control.ts', '...keys]))', '...keys])))')
-  edit('src/control/start-control.ts', 'function namesOf', `${WITH_COLOUR}\nfunction namesOf`)
+  edit('src/control/leader/turns.ts', "bus.publish('routingDelta', ", "bus.publish('routingDelta', withColour(")
+  edit('src/control/leader/turns.ts', '...keys]))', '...keys])))')
+  edit('src/control/leader/turns.ts', 'function namesOf', `${WITH_COLOUR}\nfunction namesOf`)
   const known = loadMigrations(findMigrations()).length
   writeFileSync(join(folder, 'migrations', `${fourDigits(known + 1)}_colours.sql`), migration(known))
   return join(folder, 'src', 'main.ts')
