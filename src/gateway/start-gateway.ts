@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { RoutingDeltaMessage, RoutingSnapshotMessage } from '../api/bus/messages.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../platform/run/clock.ts'
-import { AppError, messageOf } from '../platform/errors.ts'
+import { messageOf } from '../platform/errors.ts'
 import { KeptCluster } from '../platform/kept-cluster.ts'
 import type { Logger } from '../platform/run/log.ts'
 import { Metrics } from '../platform/metrics/metrics.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
+import { CertificateRenewal } from './access/certificate-renewal.ts'
 import { DataCertificate } from './access/data-certificate.ts'
 import { ForeignFeed } from './table/foreign-feed.ts'
 import { gatewayMetrics } from './records/gateway-metrics.ts'
 import { startLoop } from '../platform/run/loop.ts'
-import { fetchTable } from './table/fetch-table.ts'
+import { TableFeed } from './table/table-feed.ts'
 import { inferenceApi, type Network } from './request/inference.ts'
 import { LoadSharing } from './table/load-sharing.ts'
 import type { ReadLimits } from './access/body-room.ts'
@@ -70,134 +70,58 @@ export interface Gateway {
   dispose(): Promise<void>
 }
 
-/** Deltas come every few seconds even when nothing changes: this much silence means that the table may be old. */
-const STALE_AFTER_MS = 15_000
 const CHECK_PERIOD_MS = 1000
-/** How often to ask control for a certificate, while there is none or it ends soon. */
-const CERTIFY_EVERY_MS = 5000
-/** So long control has to answer at the start, before the table of the last run is taken. */
-const SAVED_AFTER_MS = 2000
 
 /**
- * Keeps a routing table up to date over the bus and serves from it: a snapshot, then deltas, and another snapshot when one
- * was missed. With bus or control away it serves from the last table, which was true a moment ago and mostly still is.
+ * Keeps a routing table up to date over the bus and serves from it. With bus or control away it serves from the last
+ * table, which was true a moment ago and mostly still is.
  */
 export function startGateway(options: GatewayOptions): Gateway {
-  const { bus, clock, log, gatewayId, exposeNode, savedTable, network, limits = {} } = options
+  const { bus, clock, log, gatewayId, savedTable, limits = {}, metrics = new Metrics() } = options
   const table = options.table ?? new CountedTable()
   const foreign = new ForeignFeed(options.cluster ?? new KeptCluster(), clock, log)
   const waitingRoom = new WaitingRoom(clock, limits.waitingRoom)
-  const { read = {}, modelLoadWaitMs, answerWaitMs, checkMs = CHECK_PERIOD_MS, staleAfterMs = STALE_AFTER_MS } = limits
-  const ids = { gatewayId, exposeNode }
   const certificate = new DataCertificate({ bus, clock, file: options.certificateFile })
-  const tls = certificate.client
   const handler = inferenceApi({
+    ...options,
+    ...limits,
+    limits: limits.read ?? {},
     table,
+    waitingRoom,
+    tls: certificate.client,
+  })
+  const { traffic, load } = shareLoad({ bus, clock, gatewayId, table, waitingRoom, handler })
+  const onWanted = (): void => loop.wake()
+  const feed = new TableFeed({
     bus,
     clock,
     log,
-    ...ids,
-    waitingRoom,
-    modelLoadWaitMs,
-    answerWaitMs,
-    limits: read,
-    network,
-    tls,
-    tracer: options.tracer,
-  })
-  const runId = `${gatewayId}/${randomUUID()}`
-  const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })
-  const load = new LoadSharing({
-    bus,
-    clock,
-    runId,
     table,
-    waiting: () => waitingRoom.waiting(),
-    unreachable: () => handler.unreachable.list(),
+    foreign,
+    savedTable,
+    staleAfterMs: limits.staleAfterMs,
+    onWanted,
   })
-  table.onCount = () => load.changed()
-  handler.onUnreachable(() => load.changed())
-  let isWanted = true
-  let heardMs: number | undefined
-  /** When the table was saved that we serve from; undefined once control has spoken. */
-  let savedAtMs: number | undefined
-
-  const toSave = (): RoutingSnapshotMessage | undefined => {
-    const snapshot = table.snapshot()
-    return snapshot && { ...snapshot, cluster_id: foreign.clusterId }
-  }
-  const hear = (isChanged: boolean): void => {
-    heardMs = clock.nowMs()
-    savedAtMs = undefined
-    if (isChanged) savedTable?.changed(toSave)
-  }
-  const silentMs = (): number | undefined => (heardMs === undefined ? undefined : clock.nowMs() - heardMs)
-  const isStale = (): boolean => savedAtMs !== undefined || (silentMs() ?? 0) > staleAfterMs
-  const { metrics = new Metrics() } = options
-  const waitingFor = (modelName: string): number => waitingRoom.countsOf(modelName).waiting
-  const counts = gatewayMetrics(metrics, { table, silentMs, isStale, waitingFor })
-  handler.onEnded((decision) => {
-    counts.ended(decision)
-    traffic.ended(decision)
-  })
-  handler.onEjected((route) => counts.ejected(route))
-
+  count({ metrics, table, feed, waitingRoom, handler, traffic })
+  const renewal = new CertificateRenewal(certificate, clock, log)
   const loop = startLoop({
-    periodMs: checkMs,
+    periodMs: limits.checkMs ?? CHECK_PERIOD_MS,
     clock,
     async turn() {
       if (!bus.isConnected()) return
-      if (certificate.isDue) await certify()
-      if (!isWanted && !isStale()) return
-      isWanted = false
-      try {
-        const fetched = await fetchTable(bus)
-        if (foreign.isForeign(fetched)) throw new AppError('other_cluster', 'The routing table is of another cluster.')
-        table.replace(fetched)
-        hear(true)
-      } catch (error) {
-        isWanted = true
-        throw error
-      }
+      await renewal.look()
+      await feed.look()
     },
     onError: (error) => log.debug({ error: messageOf(error) }, 'gateway: no routing snapshot yet'),
   })
-  let certifyAtMs = 0
-  const certify = async (): Promise<void> => {
-    if (clock.nowMs() < certifyAtMs) return
-    certifyAtMs = clock.nowMs() + CERTIFY_EVERY_MS
-    try {
-      await certificate.renew()
-    } catch (error) {
-      // A leader of the release before has none to give, and no nodes that would ask for one.
-      log.debug({ error: messageOf(error) }, 'gateway: no certificate for data ports yet')
-    }
-  }
-  const refresh = (): void => {
-    isWanted = true
-    loop.wake()
-  }
-  bus.subscribe('routingDelta', (delta: RoutingDeltaMessage) => {
-    if (foreign.isForeign(delta)) return
-    if (table.apply(delta, clock.nowMs())) hear(delta.version !== delta.from_version)
-    else refresh()
-  })
+  feed.start()
   bus.onReconnect(() => {
-    certificate.expire()
-    certifyAtMs = 0
-    refresh()
+    renewal.expire()
+    feed.refresh()
   })
   bus.respond('why', async ({ request_id: id }) => {
     const decision = handler.decisions.find(id)
     return decision && { decision }
-  })
-  const cancelSaved = clock.after(savedTable ? SAVED_AFTER_MS : 0, () => {
-    if (table.hasSnapshot()) return
-    const found = savedTable?.load()
-    if (!found || foreign.isForeign(found.table)) return
-    table.replace(found.table)
-    savedAtMs = found.savedAtMs
-    log.warn({ saved_at: timeOf(savedAtMs) }, 'gateway: control does not answer; serving from the saved routing table')
   })
 
   return {
@@ -213,16 +137,9 @@ export function startGateway(options: GatewayOptions): Gateway {
     },
     readyReplicas: (modelName) => table.routesOf(modelName).length,
     problem: () => (table.hasSnapshot() ? undefined : 'no routing table yet'),
-    note() {
-      const other = foreign.note()
-      if (other !== undefined) return other
-      if (savedAtMs !== undefined)
-        return `control has not answered yet; serving from the table saved at ${timeOf(savedAtMs)}`
-      const seconds = Math.round((silentMs() ?? 0) / 1000)
-      return isStale() ? `nothing heard from control for ${seconds} s; serving from the last table` : undefined
-    },
+    note: () => feed.note(),
     async dispose() {
-      cancelSaved()
+      feed.dispose()
       await loop.dispose()
       load.dispose()
       traffic.dispose()
@@ -230,6 +147,51 @@ export function startGateway(options: GatewayOptions): Gateway {
       await savedTable?.dispose()
     },
   }
+}
+
+interface Parts {
+  table: CountedTable
+  waitingRoom: WaitingRoom
+  handler: Gateway['handler']
+}
+
+/** Tells other gateways and control what this one has in flight, what waits, and what it cannot reach. */
+function shareLoad({
+  bus,
+  clock,
+  gatewayId,
+  table,
+  waitingRoom,
+  handler,
+}: Parts & Pick<GatewayOptions, 'bus' | 'clock' | 'gatewayId'>): { traffic: GatewayTraffic; load: LoadSharing } {
+  const runId = `${gatewayId}/${randomUUID()}`
+  const traffic = new GatewayTraffic({ bus, clock, runId, isModel: (name) => table.model(name) !== undefined })
+  const waiting = (): Record<string, number> => waitingRoom.waiting()
+  const load = new LoadSharing({ bus, clock, runId, table, waiting, unreachable: () => handler.unreachable.list() })
+  table.onCount = () => load.changed()
+  handler.onUnreachable(() => load.changed())
+  return { traffic, load }
+}
+
+function count({
+  metrics,
+  table,
+  feed,
+  waitingRoom,
+  handler,
+  traffic,
+}: Parts & { metrics: Metrics; feed: TableFeed; traffic: GatewayTraffic }): void {
+  const counts = gatewayMetrics(metrics, {
+    table,
+    silentMs: () => feed.silentMs(),
+    isStale: () => feed.isStale(),
+    waitingFor: (modelName) => waitingRoom.countsOf(modelName).waiting,
+  })
+  handler.onEnded((decision) => {
+    counts.ended(decision)
+    traffic.ended(decision)
+  })
+  handler.onEjected((route) => counts.ejected(route))
 }
 
 /** A table that tells when a request begins or ends, so that the other gateways can be told. */
@@ -244,8 +206,4 @@ export class CountedTable extends LiveTable {
       this.onCount()
     }
   }
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString()
 }
