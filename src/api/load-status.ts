@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type * as explain from '../core/explain/types.ts'
 import { label, prose } from './bounds.ts'
 
 /** How far a model is on its way to a ready replica. */
@@ -15,7 +16,7 @@ export const loading = z.object({
   total_files: z.int().nonnegative(),
   /** Left out until there is a rate to tell it by. */
   eta_seconds: z.int().nonnegative().optional(),
-})
+}) satisfies z.ZodType<explain.Loading>
 export type Loading = z.infer<typeof loading>
 
 export const loadStatus = z.object({
@@ -31,5 +32,5 @@ export const loadStatus = z.object({
   next_attempt_at: z.int().nullable(),
   /** No waiting helps: a person has to change something first. A release before this does not say. */
   is_final: z.boolean().optional(),
-})
+}) satisfies z.ZodType<explain.LoadStatus>
 export type LoadStatus = z.infer<typeof loadStatus>

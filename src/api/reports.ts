@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FileProgress } from '../core/explain/types.ts'
 import { label, longLabel, prose } from './bounds.ts'
 import { engineMemory, engineUses, optionNames } from './engine-profile.ts'
 
@@ -13,7 +14,7 @@ export const progress = z.object({
   /** Which of how many files, from 1 on; left out while nobody knows. */
   file_index: z.int().positive().optional(),
   total_files: z.int().positive().optional(),
-})
+}) satisfies z.ZodType<FileProgress>
 
 /**
  * Peaks in bytes: since it became ready, and until it is since its start. `devices` is null when VRAM cannot be told apart

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { LABEL_LIMITS } from '../core/nodes/labels.ts'
 import { mismatchOf } from '../core/nodes/selector.ts'
 import type { Selector } from '../core/types.ts'
-import { parseSelector, printSelector } from './selector-text.ts'
+import { printSelector } from '../core/nodes/selector-text.ts'
+import { parseSelector } from './selector-text.ts'
 import { selector } from './selector.ts'
 
 function problemOf(given: unknown): string | undefined {

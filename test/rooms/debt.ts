@@ -31,7 +31,6 @@ export const debt: Debt = {
     'src/control/joining/cluster-ca.ts',
     'src/control/routing/gateway-reports.ts',
     'src/control/views/live/live-feed.ts',
-    'src/control/views/load-status.ts',
     'src/control/watch/known-store.ts',
     'src/control/watch/reach-watch.ts',
     'src/gateway/access/admission.ts',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type * as explain from '../../core/explain/types.ts'
 import { modelView } from './model-schemas.ts'
 import { nodeView } from './schemas.ts'
 
@@ -17,7 +18,7 @@ export const problem = z.object({
   text: z.string(),
   /** What would help first; null when nobody knows. */
   advice: z.string().nullable(),
-})
+}) satisfies z.ZodType<explain.Problem>
 export type Problem = z.infer<typeof problem>
 
 export const clusterView = z.object({

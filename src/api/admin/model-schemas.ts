@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ModelEffect } from '../../core/explain/types.ts'
 import { loadStatus } from '../load-status.ts'
 import { modelHeader } from '../model-header.ts'
 import { pullReport } from '../reports.ts'
@@ -88,7 +89,7 @@ export const modelSaved = modelView.extend({
     replaced: z.int(),
     /** The same for a person. */
     text: z.string(),
-  }),
+  }) satisfies z.ZodType<ModelEffect>,
 })
 export type ModelSaved = z.infer<typeof modelSaved>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RuleStanding } from '../../core/explain/types.ts'
 import { routePolicies } from '../../core/types.ts'
 import { routePolicy } from '../route-policy.ts'
 import { ruleDecision } from '../rule-decision.ts'
@@ -76,7 +77,7 @@ export const ruleView = z.object({
   /** Why it could not be met when it was last tried; null when it could, or it has not been tried. */
   last_decision: ruleDecision.nullable(),
   updated_at: z.int(),
-})
+}) satisfies z.ZodType<RuleStanding>
 export type RuleView = z.infer<typeof ruleView>
 
 interface Asked {

@@ -1,5 +1,5 @@
 import { progressText } from '../../cli/terminal/progress.ts'
-import { loadStatusOf } from '../../control/views/load-status.ts'
+import { loadStatusOf } from '../../core/explain/load-status.ts'
 import { isOnTheWay } from '../../core/lifecycle/states.ts'
 import type { PlacePolicy } from '../../core/placement/types.ts'
 import { sleep, type Clock } from '../../platform/run/clock.ts'

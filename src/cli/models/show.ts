@@ -1,7 +1,7 @@
 import type { ModelView } from '../../api/admin/model-schemas.ts'
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import type { NodeView, ReplicaView } from '../../api/admin/schemas.ts'
-import { printSelector } from '../../api/selector-text.ts'
+import { printSelector } from '../../core/nodes/selector-text.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
 import type { View } from '../client.ts'

@@ -1,5 +1,5 @@
 import type { PlanChange, PlanView } from '../../api/admin/plan-schemas.ts'
-import { printSelector } from '../../api/selector-text.ts'
+import { printSelector } from '../../core/nodes/selector-text.ts'
 import { formatBytes } from '../../core/lib/bytes.ts'
 import type { Selector } from '../../core/types.ts'
 import type { View } from '../client.ts'

@@ -1,5 +1,5 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { printSelector } from '../../api/selector-text.ts'
+import { printSelector } from '../../core/nodes/selector-text.ts'
 import type { View } from '../client.ts'
 import { counted, span } from '../terminal/format.ts'
 import type { Look } from '../terminal/style.ts'

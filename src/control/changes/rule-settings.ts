@@ -1,5 +1,5 @@
 import type { RuleInput } from '../../api/admin/rule-schemas.ts'
-import { printSelector } from '../../api/selector-text.ts'
+import { printSelector } from '../../core/nodes/selector-text.ts'
 import type { RuleSettings } from '../../store/nouns/rules.ts'
 
 /** A rule as it was asked for, over the API or in the configuration. */

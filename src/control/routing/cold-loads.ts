@@ -5,7 +5,7 @@ import type { Plan } from '../../core/reconcile/plan.ts'
 import type { Database } from '../../store/sql.ts'
 import { saveDemand } from '../../store/nouns/demands.ts'
 import type { StoredWorld } from '../../store/world/world.ts'
-import { loadStatusOf } from '../views/load-status.ts'
+import { loadStatusOf } from '../../core/explain/load-status.ts'
 
 export interface ColdLoadDeps {
   db: Database

@@ -8,7 +8,7 @@ import type { StoredNode } from '../../store/nouns/nodes.ts'
 import type { StoredReplica } from '../../store/nouns/replicas.ts'
 import type { StoredWorld } from '../../store/world/world.ts'
 import { modelState } from '../../core/explain/model-state.ts'
-import { problemsOf, type Advise } from './problems.ts'
+import { problemsOf, type Advise } from '../../core/explain/problems.ts'
 import { ruleViewer } from './rule-view.ts'
 
 /** What would help is found out for so many rules: each takes a look at every node. */

@@ -1,6 +1,6 @@
 import type { RuleView } from '../../api/admin/rule-schemas.ts'
 import { replicaKey } from '../../core/lib/replica-key.ts'
-import { noNodeMatches } from './effect-text.ts'
+import { noNodeMatches } from '../../core/explain/effect-text.ts'
 import { isOnTheWay } from '../../core/lifecycle/states.ts'
 import { wantedReplicas } from '../../core/reconcile/spread.ts'
 import { routableReplicas } from '../../core/routing/table.ts'

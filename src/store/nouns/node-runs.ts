@@ -1,10 +1,8 @@
+import { REFUSED_LATELY_MS } from '../../core/nodes/refused-run.ts'
 import type { Sql } from '../sql.ts'
 
 /** Written again this often while the run goes on trying. */
 const WRITTEN_EVERY_MS = 10_000
-
-/** So long ago the last try of a refused run still counts as one that goes on: two of its waits. */
-export const REFUSED_LATELY_MS = 30_000
 
 /** True when it is another run than the one that was refused last, or when that was long ago. */
 export async function recordRefusedRun(

@@ -6,7 +6,7 @@ import type { StoredReplica } from '../../../store/nouns/replicas.ts'
 import type { ViewedWorld } from '../../../store/world/viewed-world.ts'
 import { modelViewer } from '../model-view.ts'
 import { replicaViewer, viewNode } from '../node-view.ts'
-import { problemsOf, type Advise } from '../problems.ts'
+import { problemsOf, type Advise } from '../../../core/explain/problems.ts'
 import { ruleViewer } from '../rule-view.ts'
 
 /** The whole cluster at one moment, as people look at it. */

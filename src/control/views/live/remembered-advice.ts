@@ -1,7 +1,7 @@
 import { explainModel } from '../../../core/placement/explain.ts'
 import type { PlacePolicy } from '../../../core/placement/types.ts'
 import type { Clock } from '../../../platform/run/clock.ts'
-import type { StoredWorld } from '../../../store/world/world.ts'
+import type { World } from '../../../core/types.ts'
 
 /** Advice as old as this is found out anew, the oldest first. */
 const FRESH_MS = 10_000
@@ -27,7 +27,7 @@ export class RememberedAdvice {
   }
 
   /** Before a look. What was asked for by none of the look before is forgotten, and the oldest is found out anew. */
-  begin(world: StoredWorld): void {
+  begin(world: World): void {
     this.#beganMs = this.#clock.nowMs()
     for (const name of this.#known.keys()) if (!this.#asked.has(name)) this.#known.delete(name)
     this.#asked.clear()
@@ -38,7 +38,7 @@ export class RememberedAdvice {
     }
   }
 
-  advise(world: StoredWorld, modelName: string): string | null {
+  advise(world: World, modelName: string): string | null {
     this.#asked.add(modelName)
     const isNew = !this.#known.has(modelName)
     if (isNew && this.#known.size < MOST_REMEMBERED && this.#hasTime()) this.#findOut(world, modelName)
@@ -49,7 +49,7 @@ export class RememberedAdvice {
     return this.#clock.nowMs() - this.#beganMs < MOST_MS
   }
 
-  #findOut(world: StoredWorld, modelName: string): void {
+  #findOut(world: World, modelName: string): void {
     const text = explainModel(world, modelName, this.#policy)?.advice[0] ?? null
     this.#known.set(modelName, { text, atMs: this.#clock.nowMs() })
   }

@@ -3,7 +3,7 @@ import { explainModel, type Explanation } from '../../../../core/placement/expla
 import { newestEventOf, type EventRow } from '../../../../store/nouns/events.ts'
 import { findLoadInfo, type LoadInfo } from '../../../../store/nouns/load-info.ts'
 import { loadWorld } from '../../../../store/world/world.ts'
-import { loadStatusOf } from '../../../views/load-status.ts'
+import { loadStatusOf } from '../../../../core/explain/load-status.ts'
 import type { Answers } from '../../answers.ts'
 import type { AdminDeps } from '../../deps.ts'
 import { neededModel } from '../../../views/model-view.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadStatus, type LoadStatus } from '../../api/load-status.ts'
-import type { Claim, Node, Replica } from '../../core/types.ts'
+import type { Claim, Node, Replica } from '../types.ts'
 import type { StoredReplica } from '../../store/nouns/replicas.ts'
 import type { StoredWorld } from '../../store/world/world.ts'
 import { aClaim, aModel, aNode, aNodeEngine, aRule, aStoredReplica, aWorld } from '../../../test/support/builders.ts'

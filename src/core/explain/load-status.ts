@@ -1,26 +1,24 @@
-import type { Loading, LoadStatus } from '../../api/load-status.ts'
-import { replicaKey } from '../../core/lib/replica-key.ts'
-import { mayFitLater } from '../../core/placement/may-fit-later.ts'
-import { isServedOn } from '../../core/nodes/availability.ts'
-import type { PlacePolicy } from '../../core/placement/types.ts'
-import type { Plan } from '../../core/reconcile/plan.ts'
-import { Memory } from '../../core/reconcile/memory.ts'
-import { reconcile } from '../../core/reconcile/reconcile.ts'
-import { MOST_REFUSALS } from '../../core/reconcile/searches.ts'
-import { routableReplicas } from '../../core/routing/table.ts'
-import type { Model, Replica } from '../../core/types.ts'
-import type { StoredReplica } from '../../store/nouns/replicas.ts'
-import type { StoredWorld } from '../../store/world/world.ts'
-import { failureText } from '../../core/explain/failure-text.ts'
+import { replicaKey } from '../lib/replica-key.ts'
+import { mayFitLater } from '../placement/may-fit-later.ts'
+import { isServedOn } from '../nodes/availability.ts'
+import type { PlacePolicy } from '../placement/types.ts'
+import type { Plan } from '../reconcile/plan.ts'
+import { Memory } from '../reconcile/memory.ts'
+import { reconcile } from '../reconcile/reconcile.ts'
+import { MOST_REFUSALS } from '../reconcile/searches.ts'
+import { routableReplicas } from '../routing/table.ts'
+import type { Model, Replica } from '../types.ts'
+import { failureText } from './failure-text.ts'
 import { loadingOf, waitingFor } from './loading.ts'
-import { isOnTheWay } from '../../core/lifecycle/states.ts'
-import { summarise } from '../../core/explain/refusal-summary.ts'
+import { isOnTheWay } from '../lifecycle/states.ts'
+import { summarise } from './refusal-summary.ts'
+import type { Loading, LoadStatus, ToldReplica, ToldWorld } from './types.ts'
 
 /**
  * How far a model is on its way to a ready replica, and what keeps it. What comes next is what the next turn will do: `plan`,
  * when the last turn knew already that it is wanted, and else worked out. Pure.
  */
-export function loadStatusOf(world: StoredWorld, modelName: string, policy: PlacePolicy, plan?: Plan): LoadStatus {
+export function loadStatusOf(world: ToldWorld, modelName: string, policy: PlacePolicy, plan?: Plan): LoadStatus {
   const model = world.models.find(({ name }) => name === modelName)
   if (!model) return { ...nothing, state: 'unknown', reason: `There is no model "${modelName}".` }
   const mine = world.replicas.filter((one) => one.modelName === modelName && one.revision === model.revision)
@@ -40,14 +38,14 @@ export function loadStatusOf(world: StoredWorld, modelName: string, policy: Plac
 const nothing = { loading: null, reason: null, next_attempt_at: null } as const satisfies Partial<LoadStatus>
 
 /** On a node that is gone or being emptied, or no longer among those that the rule asks for, it will serve nobody. */
-function willServe({ nodes, rules }: StoredWorld, { nodeId, modelName }: Replica): boolean {
+function willServe({ nodes, rules }: ToldWorld, { nodeId, modelName }: Replica): boolean {
   const node = nodes.find(({ id }) => id === nodeId)
   const selector = rules.find((rule) => rule.modelName === modelName)?.nodeSelector ?? {}
   return node !== undefined && isServedOn(selector, node)
 }
 
 /** No replica of it is on its way: by what the next turn would do. */
-function unplaced(world: StoredWorld, model: Model, mine: readonly StoredReplica[], plan: Plan): LoadStatus {
+function unplaced(world: ToldWorld, model: Model, mine: readonly ToldReplica[], plan: Plan): LoadStatus {
   const { name } = model
   const wait = (reason: string, nextAttemptAt: number | null = null): LoadStatus => {
     const loading: Loading = waitingFor(name)
@@ -89,7 +87,7 @@ function unplaced(world: StoredWorld, model: Model, mine: readonly StoredReplica
   return { ...nothing, state: 'stopped', reason: 'Nobody asks for it: its first request loads it.' }
 }
 
-function describeWait(world: StoredWorld, { nodeId, waitsFor }: Plan['waiting'][number]): string {
+function describeWait(world: ToldWorld, { nodeId, waitsFor }: Plan['waiting'][number]): string {
   const names = waitsFor.map(({ modelName, replicaIndex }) => replicaKey(modelName, replicaIndex))
   const where = nodeName(world, nodeId)
   if (names.length === 0)
@@ -98,20 +96,20 @@ function describeWait(world: StoredWorld, { nodeId, waitsFor }: Plan['waiting'][
 }
 
 /** The cause, where to read more, and what the other nodes say. */
-function failureReason(world: StoredWorld, replica: StoredReplica, unmet: Plan['unmet'][number] | undefined): string {
+function failureReason(world: ToldWorld, replica: ToldReplica, unmet: Plan['unmet'][number] | undefined): string {
   const hint = `"flotilla logs ${replicaKey(replica.modelName, replica.replicaIndex)}" shows more.`
   const elsewhere = unmet?.refusals.filter(({ filter }) => filter !== 'failing') ?? []
   const rest = elsewhere.length === 0 ? '' : ` ${summarise(elsewhere, unmet!.advice)}`
   return `${describeFailure(world, replica)} ${hint}${rest}`
 }
 
-function describeFailure(world: StoredWorld, { nodeId, error }: Replica): string {
+function describeFailure(world: ToldWorld, { nodeId, error }: Replica): string {
   const cause = failureText(error) || 'it does not say why'
   return `It could not be started on ${nodeName(world, nodeId)}: ${cause}${/[.!?]$/.test(cause) ? '' : '.'}`
 }
 
 /** Generations grow with the time. */
-function newest(replicas: readonly StoredReplica[]): StoredReplica {
+function newest(replicas: readonly ToldReplica[]): ToldReplica {
   return replicas.toSorted((a, b) => b.generation - a.generation)[0]!
 }
 
@@ -120,6 +118,6 @@ function earliest(replicas: readonly Replica[]): number | null {
   return times.length === 0 ? null : Math.min(...times)
 }
 
-function nodeName({ nodes }: StoredWorld, nodeId: string): string {
+function nodeName({ nodes }: ToldWorld, nodeId: string): string {
   return nodes.find(({ id }) => id === nodeId)?.name ?? nodeId
 }

@@ -1,22 +1,20 @@
-import type { Problem } from '../../api/admin/cluster-schemas.ts'
-import type { RuleView } from '../../api/admin/rule-schemas.ts'
-import { replicaKey } from '../../core/lib/replica-key.ts'
-import { massLoss } from '../../core/nodes/mass-loss.ts'
-import { statusOf } from '../../core/nodes/status.ts'
-import { REFUSED_LATELY_MS } from '../../store/nouns/node-runs.ts'
-import type { StoredWorld } from '../../store/world/world.ts'
-import { failureText } from '../../core/explain/failure-text.ts'
+import { replicaKey } from '../lib/replica-key.ts'
+import { massLoss } from '../nodes/mass-loss.ts'
+import { statusOf } from '../nodes/status.ts'
+import { REFUSED_LATELY_MS } from '../nodes/refused-run.ts'
+import { failureText } from './failure-text.ts'
+import type { Problem, RuleStanding, ToldWorld } from './types.ts'
 
 /** Engines may say a lot; the first line of it says what matters, and the row has all. */
 const MOST_ERROR_CHARS = 300
 
 /** What would help a model that found no room, if anything is known: finding it out takes a look at every node. */
-export type Advise = (world: StoredWorld, modelName: string) => string | null
+export type Advise = (world: ToldWorld, modelName: string) => string | null
 
 /** What is wrong and why, the worst first: what `standing` says of the frontend, a network that broke, what is missing, what waits. */
 export function problemsOf(
-  world: StoredWorld,
-  rules: readonly RuleView[],
+  world: ToldWorld,
+  rules: readonly RuleStanding[],
   advise: Advise,
   standing: readonly Problem[],
 ): Problem[] {
@@ -39,7 +37,7 @@ function rankOf({ severity }: Problem): number {
 
 const about = { node_id: null, node_name: null, key: null, model_name: null, advice: null } as const
 
-function frozen({ nodes, lossAcceptedMs }: StoredWorld): Problem[] {
+function frozen({ nodes, lossAcceptedMs }: ToldWorld): Problem[] {
   const lost = massLoss(nodes, lossAcceptedMs).map(({ name }) => name)
   if (lost.length === 0) return []
   const text = `${lost.length} nodes went silent together: nothing on them is given up or replaced, nor anything evicted, until they are back`
@@ -54,7 +52,7 @@ function frozen({ nodes, lossAcceptedMs }: StoredWorld): Problem[] {
   ]
 }
 
-function unmet(world: StoredWorld, rules: readonly RuleView[], advise: Advise): Problem[] {
+function unmet(world: ToldWorld, rules: readonly RuleStanding[], advise: Advise): Problem[] {
   const bad = rules.filter(({ state }) => state === 'unmet' || state === 'cooling')
   return bad.map(({ model_name: name, wanted, ready, reason }) => {
     const why = reason === null ? '' : `: ${reason.replace(/ What would help: .*$/s, '')}`
@@ -63,7 +61,7 @@ function unmet(world: StoredWorld, rules: readonly RuleView[], advise: Advise): 
   })
 }
 
-function failed({ replicas, nodes }: StoredWorld): Problem[] {
+function failed({ replicas, nodes }: ToldWorld): Problem[] {
   const names = new Map(nodes.map(({ id, name }) => [id, name]))
   return replicas
     .filter(({ state }) => state === 'failed')
@@ -77,7 +75,7 @@ function failed({ replicas, nodes }: StoredWorld): Problem[] {
 }
 
 /** A second process with the key of a node keeps trying. */
-function doubled({ nodes, nowMs }: StoredWorld): Problem[] {
+function doubled({ nodes, nowMs }: ToldWorld): Problem[] {
   return nodes.flatMap((node) => {
     const { id, name, address, refused } = node
     if (!refused || nowMs - refused.atMs > REFUSED_LATELY_MS) return []
@@ -99,7 +97,7 @@ function withoutCause(problem: Problem, failures: readonly Problem[]): Problem {
 }
 
 /** A node that said goodbye, or that nobody has let in, is no trouble. */
-function silent({ nodes, replicas }: StoredWorld): Problem[] {
+function silent({ nodes, replicas }: ToldWorld): Problem[] {
   return nodes
     .filter(({ approved, liveness, saidGoodbye }) => approved && liveness !== 'online' && !saidGoodbye)
     .map((node) => {
@@ -112,7 +110,7 @@ function silent({ nodes, replicas }: StoredWorld): Problem[] {
     })
 }
 
-function pending({ nodes }: StoredWorld): Problem[] {
+function pending({ nodes }: ToldWorld): Problem[] {
   return nodes
     .filter((node) => statusOf(node) === 'pending')
     .map(({ id, name }) => {

@@ -1,8 +1,7 @@
-import type { ModelSaved } from '../../api/admin/model-schemas.ts'
-import type { RuleInput } from '../../api/admin/rule-schemas.ts'
-import { canonicalJson } from '../../core/lib/canonical-json.ts'
-import { isStaying } from '../../core/lifecycle/states.ts'
-import type { Model, Replica } from '../../core/types.ts'
+import { canonicalJson } from '../lib/canonical-json.ts'
+import { isStaying } from '../lifecycle/states.ts'
+import type { Model, Replica } from '../types.ts'
+import type { ModelEffect } from './types.ts'
 
 export interface Saving {
   /** Undefined when it is new. */
@@ -10,11 +9,11 @@ export interface Saving {
   after: Model
   /** Of this model. */
   replicas: readonly Replica[]
-  rule: Pick<RuleInput, 'min_replicas' | 'spread_all'> | undefined
+  rule: { min_replicas: number; spread_all: boolean } | undefined
 }
 
 /** What follows from saving a model. Pure. */
-export function effectOf({ before, after, replicas, rule }: Saving): ModelSaved['effect'] {
+export function effectOf({ before, after, replicas, rule }: Saving): ModelEffect {
   if (before && isSame(before, after)) {
     return { is_changed: false, replaced: 0, text: 'Nothing changes: it means the same as before.' }
   }

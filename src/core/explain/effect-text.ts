@@ -1,9 +1,9 @@
-import { holdsReplicas } from '../../core/nodes/availability.ts'
-import { printSelector } from '../../api/selector-text.ts'
-import type { LeftWithout } from '../../core/declare/left-without.ts'
-import { nearNames } from '../../core/lib/near-names.ts'
-import { labelOf, mismatchOf } from '../../core/nodes/selector.ts'
-import type { Node, Selector } from '../../core/types.ts'
+import { holdsReplicas } from '../nodes/availability.ts'
+import { printSelector } from '../nodes/selector-text.ts'
+import type { LeftWithout } from '../declare/left-without.ts'
+import { nearNames } from '../lib/near-names.ts'
+import { labelOf, mismatchOf } from '../nodes/selector.ts'
+import type { Node, Selector } from '../types.ts'
 
 /** What follows from a change and should be known before it is made, in sentences. Pure. */
 

@@ -1,10 +1,8 @@
-import type { Loading } from '../../api/load-status.ts'
-import { replicaStates, type Model } from '../../core/types.ts'
-import type { StoredReplica } from '../../store/nouns/replicas.ts'
-import type { StoredWorld } from '../../store/world/world.ts'
+import { replicaStates, type Model } from '../types.ts'
+import type { Loading, ToldReplica, ToldWorld } from './types.ts'
 
 /** The replica that has come furthest, in the words of the API; undefined when there is none. */
-export function loadingOf(world: StoredWorld, model: Model, starting: readonly StoredReplica[]): Loading | undefined {
+export function loadingOf(world: ToldWorld, model: Model, starting: readonly ToldReplica[]): Loading | undefined {
   const [best] = starting.toSorted(
     (a, b) => phaseOf(b) - phaseOf(a) || shareOf(b) - shareOf(a) || (a.id < b.id ? -1 : 1),
   )
@@ -19,7 +17,7 @@ export function waitingFor(model: string): Loading {
   return { model, state: 'waiting', node: null, ...none }
 }
 
-function bytesOf(world: StoredWorld, model: Model, replica: StoredReplica): Partial<Loading> {
+function bytesOf(world: ToldWorld, model: Model, replica: ToldReplica): Partial<Loading> {
   const { state, progress } = replica
   if (!progress) return state === 'loading' ? allThere(world, model) : {}
   const { done_bytes: done, total_bytes: total, bytes_per_s: rate } = progress
@@ -36,16 +34,16 @@ function bytesOf(world: StoredWorld, model: Model, replica: StoredReplica): Part
 }
 
 /** The engine reads what has arrived. */
-function allThere({ facts }: StoredWorld, { name, revision }: Model): Partial<Loading> {
+function allThere({ facts }: ToldWorld, { name, revision }: Model): Partial<Loading> {
   const bytes = facts.find((one) => one.modelName === name && one.revision === revision)?.payloadBytes
   return bytes ? { progress: 100, bytes_sent: bytes, total_bytes: bytes } : {}
 }
 
-function phaseOf({ state }: StoredReplica): number {
+function phaseOf({ state }: ToldReplica): number {
   return replicaStates.indexOf(state)
 }
 
-function shareOf({ progress }: StoredReplica): number {
+function shareOf({ progress }: ToldReplica): number {
   return progress?.total_bytes ? Math.min(1, progress.done_bytes / progress.total_bytes) : 0
 }
 
