@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { jsonMistakeAt } from '../core/lib/json-mistake.ts'
 import type { Address } from '../platform/address.ts'
 import { answerBadRequest } from './server/bad-requests.ts'
@@ -13,14 +13,14 @@ import type { ExchangeHandler, HttpRequest, HttpResponse } from './exchange.ts'
 import { GrowingBytes } from './server/growing-bytes.ts'
 import { watchHalfClosed } from './server/half-closed.ts'
 import { defaultHttpLimits, type HttpLimits } from './server/limits.ts'
-import { LAST_WORD_MS } from './server/close-grace.ts'
+import { closeServer } from './server/close-server.ts'
 import { listenOn, type ListenOptions } from './server/listen.ts'
 import type { Logger } from '../platform/run/log.ts'
 import { NodeConnections } from './server/node-connections.ts'
-import { createServer } from './server/node-http.ts'
+import { openNodeServer } from './server/open-node-server.ts'
 import { takeTheRest } from './proxy.ts'
 import { answerOnSocket, errorHeaders } from './server/socket-answer.ts'
-import { watchBodies } from './server/stalled-bodies.ts'
+import { watchBodies, type StalledBodies } from './server/stalled-bodies.ts'
 import { securedConnections, type SecuredConnections, type SecuredOptions } from './server/secured-connections.ts'
 import { withSharedReads } from './fast/shared-reads.ts'
 import { openWire, type WireOptions } from './fast/fast-server.ts'
@@ -50,50 +50,20 @@ export interface HttpServerOptions extends ListenOptions {
   log: Logger
 }
 
-const PROBE_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
-/** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
-const MOST_TURNS = 100
-/** One in which nothing happens takes 0.002, and 0.012 now and then. */
-const SHORT_TURN_MS = 0.2
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { listen, handler, onUpgrade, allowCable, log } = options
+  const { listen, wire: fast, onUpgrade, allowCable, log } = options
   const limits = { ...defaultHttpLimits, ...options.limits }
-  const server = createServer({
-    headersTimeout: limits.headMs,
-    requestTimeout: 0,
-    connectionsCheckingInterval: Math.max(10, Math.floor(limits.headMs / 8)),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: limits.headerBytes,
-    // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
-    keepAlive: true,
-    keepAliveInitialDelay: PROBE_AFTER_MS,
-    // Checked here, so that the answer has the shape of all others.
-    requireHostHeader: false,
-    shouldUpgradeCallback: (request) =>
-      (onUpgrade !== undefined && isWebSocket(request)) || (allowCable !== undefined && asksForCable(request)),
+  const server = openNodeServer({
+    limits,
+    keepAliveMs: KEEP_ALIVE_MS,
+    takesUpgrades: onUpgrade !== undefined,
+    takesCables: allowCable !== undefined,
   })
-  // Counted here: the server would leave out those beyond without a word.
-  server.maxHeadersCount = 0
-  // Who has said all he has to say may still wait for the answer.
-  Object.assign(server, { httpAllowHalfOpen: true })
-
   const connections = new NodeConnections()
-  const unreadable = new WeakSet<Socket>()
   const bodies = watchBodies(limits.bodySilenceMs, sendError)
-  const answer = (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler): void => {
-    bodies.watch(request, response)
-    try {
-      checkHead(request, limits.headers)
-      const serving = serve(request, response)
-      // Nobody waits for a promise where there need not be one: on the wire most requests are under way by now.
-      if (serving) void serving.catch((thrown: unknown) => sendError(response, toShown(thrown, request, log)))
-    } catch (thrown) {
-      sendError(response, toShown(thrown, request, log))
-    }
-  }
-  const fast = options.wire
+  const answer = answerer(bodies, limits, log)
   const wire =
     fast &&
     openWire({
@@ -122,6 +92,36 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
   })
   const cables = new TakenCables((strand) => limit.take(strand))
+  refuseUnreadable(server, connections, limits)
+  serveRequests(server, connections, options.handler, answer)
+  serveUpgrades(server, { ...options, connections, cables, limits })
+  await listenOn(server, options)
+  const { port } = server.address() as AddressInfo
+  return {
+    address: { host: listen.host, port },
+    dispose: (graceMs) => closeServer({ server, connections, limit, cables, bodies, wire, secured }, graceMs),
+  }
+}
+
+type Answer = (request: HttpRequest, response: HttpResponse, serve: ExchangeHandler) => void
+
+/** Has a request served; what its handler throws becomes the answer. */
+function answerer(bodies: StalledBodies, limits: HttpLimits, log: Logger): Answer {
+  return (request, response, serve) => {
+    bodies.watch(request, response)
+    try {
+      checkHead(request, limits.headers)
+      const serving = serve(request, response)
+      // Nobody waits for a promise where there need not be one: on the wire most requests are under way by now.
+      if (serving) void serving.catch((thrown: unknown) => sendError(response, toShown(thrown, request, log)))
+    } catch (thrown) {
+      sendError(response, toShown(thrown, request, log))
+    }
+  }
+}
+
+function refuseUnreadable(server: Server, connections: NodeConnections, limits: HttpLimits): void {
+  const unreadable = new WeakSet<Socket>()
   server.on('clientError', (error, stream) => {
     const socket = stream as Socket
     // Whatever follows on this connection is as unreadable.
@@ -129,6 +129,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     unreadable.add(socket)
     answerBadRequest(error, socket, connections.openOn(socket), limits)
   })
+}
+
+function serveRequests(server: Server, connections: NodeConnections, handler: Handler, answer: Answer): void {
   const run = (request: IncomingMessage, response: ServerResponse, serve: Handler): void => {
     connections.begin(request.socket, response)
     // A client that goes away is not a failure; what waits on it looks at `close`.
@@ -142,6 +145,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     run(request, response, handler)
   })
   server.on('checkExpectation', (request, response) => run(request, response, refuseExpectation))
+}
+
+interface UpgradeParts extends Pick<HttpServerOptions, 'onUpgrade' | 'allowCable' | 'log'> {
+  connections: NodeConnections
+  cables: TakenCables
+  limits: HttpLimits
+}
+
+function serveUpgrades(server: Server, parts: UpgradeParts): void {
+  const { connections, cables, limits, onUpgrade, allowCable, log } = parts
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket
     socket.on('error', () => {})
@@ -159,60 +172,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       }
     })()
   })
-  await listenOn(server, options)
-  const { port } = server.address() as AddressInfo
-  return {
-    address: { host: listen.host, port },
-    async dispose(graceMs) {
-      await acceptWaiting(server)
-      // Its own would close those that are idle, too, and at once.
-      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-      connections.close()
-      wire?.close()
-      cables.close()
-      const endSilent = (): void => secured?.dispose()
-      const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
-      const cut = setTimeout(() => {
-        wire?.destroy()
-        connections.destroy()
-      }, graceMs)
-      await closed
-      await limit.whenNone()
-      // Now for what else it holds.
-      server.close()
-      clearTimeout(silent)
-      clearTimeout(cut)
-      endSilent()
-      wire?.destroy()
-      bodies.dispose()
-    },
-  }
-}
-
-/**
- * The system resets connections that it has made for us and we have not taken when the listener closes. What came during a
- * long turn, or while this process did not run, may not have been seen yet, so only short ones say that nothing waits.
- */
-async function acceptWaiting(server: Server): Promise<void> {
-  let quietTurns = 0
-  const onConnection = (): void => void (quietTurns = 0)
-  server.on('connection', onConnection)
-  // The first turn may end before the system has been asked.
-  for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
-    quietTurns += 1
-    const beganMs = performance.now()
-    await nextTurn()
-    if (performance.now() - beganMs > SHORT_TURN_MS) quietTurns = 0
-  }
-  server.off('connection', onConnection)
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket'
 }
 
 function refuseExpectation({ headers }: IncomingMessage): void {

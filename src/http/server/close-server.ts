@@ -1,0 +1,73 @@
+import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
+import type { Wire } from '../fast/fast-server.ts'
+import type { TakenCables } from '../mux/mux-server.ts'
+import { LAST_WORD_MS } from './close-grace.ts'
+import type { ConnectionLimit } from './connection-limit.ts'
+import type { NodeConnections } from './node-connections.ts'
+import type { SecuredConnections } from './secured-connections.ts'
+import type { StalledBodies } from './stalled-bodies.ts'
+
+/** What one listener consists of. */
+export interface ServerParts {
+  server: Server
+  connections: NodeConnections
+  limit: ConnectionLimit
+  cables: TakenCables
+  bodies: StalledBodies
+  wire: Wire | undefined
+  secured: SecuredConnections | undefined
+}
+
+/** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
+const MOST_TURNS = 100
+/** One in which nothing happens takes 0.002, and 0.012 now and then. */
+const SHORT_TURN_MS = 0.2
+
+/** Takes no new requests, lets the running ones finish for up to `graceMs`, then cuts what is left. */
+export async function closeServer(parts: ServerParts, graceMs: number): Promise<void> {
+  const { server, connections, limit, cables, bodies, wire, secured } = parts
+  await acceptWaiting(server)
+  // Its own would close those that are idle, too, and at once.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  connections.close()
+  wire?.close()
+  cables.close()
+  const endSilent = (): void => secured?.dispose()
+  const silent = setTimeout(endSilent, Math.min(graceMs, LAST_WORD_MS))
+  const cut = setTimeout(() => {
+    wire?.destroy()
+    connections.destroy()
+  }, graceMs)
+  await closed
+  await limit.whenNone()
+  // Now for what else it holds.
+  server.close()
+  clearTimeout(silent)
+  clearTimeout(cut)
+  endSilent()
+  wire?.destroy()
+  bodies.dispose()
+}
+
+/**
+ * The system resets connections that it has made for us and we have not taken when the listener closes. What came during a
+ * long turn, or while this process did not run, may not have been seen yet, so only short ones say that nothing waits.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0
+  const onConnection = (): void => void (quietTurns = 0)
+  server.on('connection', onConnection)
+  // The first turn may end before the system has been asked.
+  for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
+    quietTurns += 1
+    const beganMs = performance.now()
+    await nextTurn()
+    if (performance.now() - beganMs > SHORT_TURN_MS) quietTurns = 0
+  }
+  server.off('connection', onConnection)
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

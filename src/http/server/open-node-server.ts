@@ -1,0 +1,41 @@
+import type { IncomingMessage, Server } from 'node:http'
+import { asksForCable } from '../mux/handshake.ts'
+import type { HttpLimits } from './limits.ts'
+import { createServer } from './node-http.ts'
+
+export interface NodeServerOptions {
+  limits: HttpLimits
+  keepAliveMs: number
+  /** Requests to speak WebSocket come as `upgrade`. */
+  takesUpgrades: boolean
+  /** Requests to carry many connections on one come as `upgrade`. */
+  takesCables: boolean
+}
+
+const PROBE_AFTER_MS = 30_000
+
+/** The server of node:http, with what it would do by itself switched off where this program does it. */
+export function openNodeServer({ limits, keepAliveMs, takesUpgrades, takesCables }: NodeServerOptions): Server {
+  const server = createServer({
+    headersTimeout: limits.headMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.max(10, Math.floor(limits.headMs / 8)),
+    keepAliveTimeout: keepAliveMs,
+    maxHeaderSize: limits.headerBytes,
+    // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+    // Checked here, so that the answer has the shape of all others.
+    requireHostHeader: false,
+    shouldUpgradeCallback: (request) =>
+      (takesUpgrades && isWebSocket(request)) || (takesCables && asksForCable(request)),
+  })
+  // Counted here: the server would leave out those beyond without a word.
+  server.maxHeadersCount = 0
+  // Who has said all he has to say may still wait for the answer.
+  return Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket'
+}
