@@ -147,6 +147,6 @@ function isErrorCode(code: unknown): code is ErrorCode {
 
 function misunderstood(cluster: Cluster, issue: { path: PropertyKey[]; message: string } | undefined): AppError {
   const where = issue && issue.path.length > 0 ? ` (${issue.path.map(String).join('.')}: ${issue.message})` : ''
-  const hint = 'its version may differ from that of this program'
+  const hint = 'it may be another version than this program'
   return new AppError('bad_gateway', `${cluster.url} answered in a way that is not understood${where}: ${hint}.`)
 }

@@ -60,7 +60,7 @@ const declared: readonly OptionName[] = ['model_scheduling', 'model_scheduling_c
 const running: readonly OptionName[] = ['otlp_endpoint', 'trace_ratio', 'ready_file', 'log_level', 'log_format']
 
 const node = { name: 'node' } as const
-const reset: Flag = { help: 'Take back what was set, so that the word of the worker counts again' }
+const reset: Flag = { help: 'Remove the value set here, so that the value from the worker applies again' }
 
 export const commands: readonly Command[] = [
   {
@@ -133,7 +133,7 @@ export const commands: readonly Command[] = [
     about:
       'Serves the OpenAI-compatible endpoint of a cluster, without a control plane. It asks a frontend for its place on\n' +
       'the bus, with the admin key (FLOTILLA_KEY); with --nats-url it needs no frontend at all. While frontends, bus and\n' +
-      'database are away it goes on serving, also after a restart: it keeps its last routing table.',
+      'database are away it keeps serving, even after a restart, from its saved routing table.',
     options: [
       'listen',
       ...listener,
@@ -211,18 +211,18 @@ export const commands: readonly Command[] = [
       },
       {
         name: 'approve',
-        summary: 'Let nodes that wait take part',
+        summary: 'Approve waiting nodes',
         arguments: [{ ...node, many: true }],
         examples: ['flotilla nodes approve gpu-1 gpu-2'],
       },
       {
         name: 'drain',
-        summary: 'No new requests and replicas; what runs may finish',
-        about: 'Asks first where models lose their last replica by it, and names them.',
+        summary: 'No new requests or replicas; running requests end',
+        about: 'Asks first if models lose their last replica, and names them.',
         arguments: [node],
         flags: {
-          wait: { help: 'Show what is left until it is nothing; Ctrl-C stops waiting, not the drain' },
-          yes: { help: 'Do not ask first where models lose their last replica' },
+          wait: { help: 'Show what still runs until nothing does; Ctrl-C stops waiting, not the drain' },
+          yes: { help: 'Do not ask first, even if models lose their last replica' },
         },
         examples: ['flotilla nodes drain gpu-1 --wait', 'flotilla nodes drain gpu-1 --yes'],
       },
@@ -231,8 +231,8 @@ export const commands: readonly Command[] = [
         name: 'accept-loss',
         summary: 'Stop waiting for nodes that went silent together',
         about:
-          'When more than half of the nodes fall silent within a minute, nothing is given up or replaced: that is a network\n' +
-          'far more often than that many machines. If they are really lost, this says so.',
+          'When more than half of the nodes fall silent within a minute, their replicas are not replaced: a network\n' +
+          'failure is far more likely than the loss of so many machines. If they are really lost, use this.',
         flags: { yes: { help: 'Do not ask first' } },
         examples: ['flotilla nodes accept-loss'],
       },
@@ -256,7 +256,7 @@ export const commands: readonly Command[] = [
       {
         name: 'slots',
         summary: 'How many replicas of one model it may run',
-        about: 'Fewer slots than replicas stop nothing by themselves; the answer says how many are above the cap.',
+        about: 'Lowering the slots stops no replica; the output says how many are above the limit.',
         arguments: [node, { name: 'n', optional: true, clear: 'none' }],
         flags: { reset },
         examples: ['flotilla nodes slots gpu-1 2', 'flotilla nodes slots gpu-1 --reset'],
@@ -297,7 +297,7 @@ export const commands: readonly Command[] = [
         about: 'Prints the token alone, so that it can go into a file or a pipe.',
         flags: {
           name: { value: 'name', help: 'What it is for' },
-          expires: { value: 'time', help: 'How long it works: 30m, 1h, 7d; without it for ever' },
+          expires: { value: 'time', help: 'How long it is valid: 30m, 1h, 7d; without it for ever' },
           uses: { value: 'n', help: 'How many nodes may join with it; without it any number' },
         },
         examples: ['flotilla token create --name rack-7 --expires 1h --uses 8 > join.token'],
@@ -318,7 +318,7 @@ export const commands: readonly Command[] = [
       {
         name: 'show',
         summary: "Print the default token of this machine's frontend",
-        about: 'Prints the contents of join.token in the data folder: whoever has it can ask to join.',
+        about: 'Prints the contents of join.token in the data folder: any machine that has it can ask to join.',
         examples: ['flotilla token show | ssh gpu-2 "cat > join.token"'],
       },
     ],

@@ -92,6 +92,6 @@ test('an operator that is there is never overwritten, and what is wrong is said 
   expect(() => nats('setup', folder)).toThrow('There is an operator in')
   expect(readFileSync(join(folder, 'operator.json'), 'utf8')).toBe(before)
   expect(() => nats('rotate', tempFolder())).toThrow('Name the folder that flotilla nats setup has written')
-  expect(() => nats('revoke', 'thor', folder)).toThrow('is no public key of a user')
+  expect(() => nats('revoke', 'thor', folder)).toThrow('is not the public key of a user')
   expect(() => nats('setup', join(folder, 'x'), '--listen', 'nowhere')).toThrow('expected host:port')
 })

@@ -60,7 +60,7 @@ const acts: Record<string, Act> = {
       '',
       '  nats-server.conf  for the server',
       '  account.seed      for every frontend: it signs the users of nodes and gateways',
-      '  operator.json     keep it safe: it can let anybody in',
+      '  operator.json     keep it safe: its keys can admit any client',
       '',
       'Start the server, and each frontend with a copy of account.seed:',
       '',
@@ -91,7 +91,7 @@ const acts: Record<string, Act> = {
   revoke(folder, { values }, nowMs) {
     const publicKey = values[0]!
     if (!/^U[A-Z2-7]{55}$/.test(publicKey)) {
-      const text = `"${plain(publicKey)}" is no public key of a user (U…). flotilla nodes show prints that of a node.`
+      const text = `"${plain(publicKey)}" is not the public key of a user (U…). flotilla nodes show prints the key of a node.`
       throw new AppError('usage', `flotilla nats revoke: ${text}`)
     }
     const operator = readKept(folder)

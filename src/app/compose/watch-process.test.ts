@@ -16,7 +16,7 @@ test('a clock that is more than 5 s off that of PostgreSQL is a warning with the
   expect(storeClock(-90_000)).toMatchObject({
     kind: 'store',
     severity: 'warning',
-    text: 'The clock of this frontend is 90 s behind that of PostgreSQL.',
+    text: 'The clock of this frontend is 90 s behind the clock of PostgreSQL.',
   })
   expect(storeClock(6000)?.text).toContain('6 s ahead of')
   expect(storeClock(5000)).toBeUndefined()

@@ -46,7 +46,7 @@ async function aheadOfStore(db: Database, clock: Clock): Promise<number> {
 export function storeClock(aheadMs: number): Condition | undefined {
   if (Math.abs(aheadMs) <= CLOCK_LIMIT_MS) return undefined
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
-  const text = `The clock of this frontend is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL.`
+  const text = `The clock of this frontend is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of PostgreSQL.`
   const advice = 'Set both clocks: timedatectl set-ntp true. What times mean in lists and logs is off by as much.'
   return { kind: 'store', severity: 'warning', text, advice }
 }

@@ -15,13 +15,13 @@ export const machineOptions = {
   first_model: {
     type: oneOf(['skipper', 'sim', 'none']),
     value: 'skipper|sim|none',
-    help: 'What a cluster with nothing in it begins with: a very small language model that knows Flotilla, a simulated one, or nothing',
+    help: 'The first model of an empty cluster: a very small language model that knows Flotilla, a simulated one, or none',
     default: () => 'skipper',
   },
   node_type: {
     type: oneOf(['backend', 'agent']),
     value: 'type',
-    help: 'backend runs replicas; agent takes part without running any',
+    help: 'backend runs replicas; agent joins without running any',
     default: () => 'backend',
   },
   node_labels: {
@@ -47,28 +47,28 @@ export const machineOptions = {
   restart_engines: {
     type: boolean,
     value: 'true|false',
-    help: 'Begin with a clean slate: stop the engines that a worker that died left behind instead of taking them over',
+    help: 'Stop the engines that a dead worker left running, instead of adopting them',
     default: () => 'false',
     switch: true,
   },
   keep_engines: {
     type: boolean,
     value: 'true|false',
-    help: 'When the worker is stopped, leave its engines running for the next one to take over within a minute: for updates',
+    help: 'When the worker is stopped, leave its engines running; the next one must adopt them within a minute. For updates',
     default: () => 'false',
     switch: true,
   },
   rotate_node_key: {
     type: boolean,
     value: 'true|false',
-    help: 'Take another key for this node, and with it another certificate of its data port; it stays the node that it is. With keep_engines at the stop before, its engines go on',
+    help: 'Make a new key for this node, and a new certificate for its data port; it stays the same node. If it was stopped with keep_engines, its engines keep running',
     default: () => 'false',
     switch: true,
   },
   drain_s: {
     type: integer(0, 86_400),
     value: 's',
-    help: 'How long running requests may take to finish when what serves them is stopped',
+    help: 'How long running requests may take to finish when their replica or process is stopped',
     default: () => '120',
   },
   engine_user: {
@@ -80,7 +80,7 @@ export const machineOptions = {
   engine_limits: {
     type: engineLimits,
     value: 'name=n,…',
-    help: 'What each engine may take: memory=32GiB (what it writes to), files=4096, processes=512 (of its user), nice=5',
+    help: 'Limits of each engine: memory=32GiB (what it writes to), files=4096, processes=512 (of its user), nice=5',
     default: () => '',
   },
   engine_profiles: {
@@ -98,19 +98,19 @@ export const machineOptions = {
   models_quota: {
     type: size,
     value: 'size',
-    help: 'Disk that fetched model files may use here: above it those used longest ago are deleted; without it all',
+    help: 'Disk that fetched model files may use here: above it the least recently used are deleted; without it all of it',
     default: () => undefined,
   },
   download_limit: {
     type: size,
     value: 'size',
-    help: 'How much to fetch per second at most, for all transfers together; without it as fast as it goes',
+    help: 'Bytes to fetch per second at most, for all transfers together; without it no limit',
     default: () => undefined,
   },
   shared_models: {
     type: text,
     value: 'folder',
-    help: 'Folder where all model files are already, such as a network drive: nothing is fetched',
+    help: 'Folder that already holds all model files, such as a network drive; the worker then fetches none',
     default: () => undefined,
   },
   allow_sources: {

@@ -35,7 +35,7 @@ export const options = {
   new_cluster: {
     type: boolean,
     value: 'true|false',
-    help: 'Let this data folder belong to whatever cluster its database or its frontend is of now, and forget the one before. For one start',
+    help: 'For one start: move this data folder to the cluster that its database or frontend belongs to now, and forget the one before',
     default: () => 'false',
     switch: true,
   },
@@ -55,37 +55,37 @@ export const options = {
   max_body: {
     type: size,
     value: 'size',
-    help: 'The longest request that is taken, images and audio included',
+    help: 'The longest accepted request, images and audio included',
     default: () => '64MiB',
   },
   body_memory: {
     type: size,
     value: 'size',
-    help: 'Memory that the bodies of requests take together in one process, half of it for one client; more are told to come back. Without it a quarter of the memory, at most 256MiB',
+    help: 'Memory that the bodies of requests take together in one process, half of it for one client; more get a 503 with Retry-After. Without it a quarter of the memory, at most 256MiB',
     default: () => undefined,
   },
   max_connections: {
     type: integer(1, 1_000_000),
     value: 'n',
-    help: 'Connections at once; who comes beyond is told to come back later',
+    help: 'Open connections; further ones get a 503 with Retry-After',
     default: () => '10000',
   },
   max_running: {
     type: integer(1, 1_000_000),
     value: 'n',
-    help: 'Requests that one gateway runs at once, of all models',
+    help: 'Requests that one gateway runs at once, for all models',
     default: () => '10000',
   },
   max_running_per_model: {
     type: integer(1, 1_000_000),
     value: 'n',
-    help: 'Requests to one model that one gateway runs at once; others wait their turn. Without it there is no limit',
+    help: 'Requests to one model that one gateway runs at once; others wait. Without it there is no limit',
     default: () => undefined,
   },
   max_waiting_per_model: {
     type: integer(0, 1_000_000),
     value: 'n',
-    help: 'How many may wait for one model before others are turned away',
+    help: 'How many requests may wait for one model; further ones are refused',
     default: () => '1000',
   },
   max_wait_s: {
@@ -97,14 +97,14 @@ export const options = {
   model_load_wait: {
     type: seconds(86_400),
     value: 's',
-    help: 'How long a request waits for its model to be loaded before it is told to come back; 0 is for as long as it takes',
+    help: 'How long a request waits for its model to be loaded before it gets a 503 with Retry-After; 0: as long as it takes',
     default: () => '60',
     alias: 'LOCALAI_MODEL_LOAD_WAIT',
   },
   answer_wait: {
     type: seconds(86_400),
     value: 's',
-    help: 'How long an engine may take to begin its answer, before the request goes to another replica or fails; 0 is for as long as it takes',
+    help: 'How long an engine may take to begin its answer, before the request goes to another replica or fails; 0: as long as it takes',
     default: () => '3600',
   },
   processes: {
@@ -132,13 +132,13 @@ export const options = {
   placement: {
     type: oneOf(['spread', 'pack']),
     value: 'spread|pack',
-    help: 'How replicas find their nodes: spread over them, or packed tightly so that large gaps stay whole',
+    help: 'How replicas are placed: spread over the nodes, or packed tightly so that large gaps stay free',
     default: () => 'spread',
   },
   expose_node_header: {
     type: boolean,
     value: 'true|false',
-    help: 'Tell in each answer which node and replica it comes from: X-Flotilla-Node and X-Flotilla-Replica',
+    help: 'Add the node and replica to each answer: X-Flotilla-Node and X-Flotilla-Replica',
     default: () => 'false',
     switch: true,
     alias: 'LOCALAI_EXPOSE_NODE_HEADER',
@@ -159,13 +159,13 @@ export const options = {
   advertise: {
     type: address,
     value: 'host:port',
-    help: 'Where gateways reach this worker, when that is not the address it registers from',
+    help: 'Where gateways reach this worker, if not at the address it registers from',
     default: () => undefined,
   },
   engine_ports: {
     type: portRange,
     value: 'from-to',
-    help: 'Ports that engines are given, on loopback only',
+    help: 'Ports for engines, on loopback only',
     default: () => '20000-29999',
   },
   database_url: {
@@ -192,14 +192,14 @@ export const options = {
   insecure: {
     type: boolean,
     value: 'true|false',
-    help: 'Use a NATS server on another machine without accounts, where any node can pass itself off as another',
+    help: 'Use a NATS server on another machine without accounts, where any node can impersonate another',
     default: () => 'false',
     switch: true,
   },
   join: {
     type: urls('http', 'https'),
     value: 'url,…',
-    help: 'Frontends of the cluster to join; the first that answers is taken',
+    help: 'Frontends of the cluster to join; the first that answers is used',
     default: () => undefined,
     alias: 'LOCALAI_REGISTER_TO',
   },
@@ -230,13 +230,13 @@ export const options = {
   heartbeat_ms: {
     type: integer(100, 600_000),
     value: 'ms',
-    help: 'How often each node tells how it is',
+    help: 'How often each node sends a heartbeat',
     default: () => '5000',
   },
   offline_after_ms: {
     type: integer(100, 86_400_000),
     value: 'ms',
-    help: 'A node that is silent for so long is offline',
+    help: 'A node that sends no heartbeat for this long is offline',
     default: () => '60000',
   },
   url: {

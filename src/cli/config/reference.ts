@@ -28,5 +28,5 @@ const HEAD = `# Configuration
 Generated from \`src/cli/config\`; a test keeps it fresh. Each option is a flag (\`--bus-listen\`), a variable (\`FLOTILLA_BUS_LISTEN\`) and a key of
 \`flotilla.yaml\` (\`bus_listen\`). A flag wins over the environment, the environment over the file. The file is the one of \`--config\`, else
 \`./flotilla.yaml\`, else \`~/.config/flotilla/flotilla.yaml\`; [config.example.yaml](../../config.example.yaml) has them all to begin with. Names
-that begin with \`LOCALAI_\` are LocalAI's, read [for those who come from there](../guide/moving-in.md).
+that begin with \`LOCALAI_\` are LocalAI's, read to make [moving from LocalAI](../guide/moving-in.md) easier.
 `

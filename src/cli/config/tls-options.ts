@@ -5,7 +5,7 @@ export const tlsOptions = {
   tls: {
     type: oneOf(['off', 'self-signed']),
     value: 'off|self-signed',
-    help: 'Encrypt the listener with a certificate that is made here; its fingerprint is printed, for clients to know it by',
+    help: 'Encrypt the listener with a certificate that is made here; clients recognize it by its fingerprint, which is printed',
     default: () => 'off',
   },
   tls_cert: {
@@ -24,13 +24,13 @@ export const tlsOptions = {
   fingerprint: {
     type: fingerprints,
     value: 'sha256:…',
-    help: 'Certificate by which to know an https frontend, as it prints it; nothing else counts then',
+    help: 'Fingerprint of the certificate of an https frontend, as that prints it; no CA is consulted then',
     default: () => undefined,
   },
   data_tls: {
     type: oneOf(['auto', 'on', 'off']),
     value: 'auto|on|off',
-    help: 'Encrypt what gateways and the data port say to each other, both sides known by their certificates; auto: beyond this machine',
+    help: 'Encrypt connections between gateways and the data port, with certificates on both sides; auto: beyond this machine',
     default: () => 'auto',
   },
   nats_ca: {

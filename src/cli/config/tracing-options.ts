@@ -7,14 +7,14 @@ export const tracingOptions = {
     // Judged by who traces: the standard's variable may hold an address for another protocol, which is nobody else's problem.
     type: text,
     value: 'url',
-    help: 'Collector of OpenTelemetry that gets traces of requests (OTLP over HTTP, as JSON), such as http://127.0.0.1:4318; without it nothing is traced',
+    help: 'OpenTelemetry collector for traces of requests (OTLP over HTTP, as JSON), such as http://127.0.0.1:4318; without it tracing is off',
     default: () => undefined,
     alias: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   },
   trace_ratio: {
     type: share,
     value: '0..1',
-    help: 'Share of requests that are traced, of those that come without a traceparent; with one, that decides',
+    help: 'Share of requests that are traced, if they have no traceparent header; otherwise the header decides',
     default: () => '1',
   },
 } as const satisfies Record<string, Option<unknown>>

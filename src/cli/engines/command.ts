@@ -59,14 +59,14 @@ export const enginesCommand: Command = {
     {
       name: 'upgrade',
       summary: 'Install another version of an engine',
-      about: 'As install does it. Replicas that run with the engine are stopped first; which is told.',
+      about: 'As install does it. Stops the replicas of the engine first, and lists them.',
       ...install,
       examples: ['flotilla engines upgrade llama-server --node gpu-1'],
     },
     {
       name: 'delete',
       summary: 'Delete an engine that was installed',
-      about: 'Replicas that run with the engine are stopped first; which is told. Asks before it does anything.',
+      about: 'Stops the replicas of the engine first, and lists them. Asks before it does anything.',
       arguments: [engine],
       oneOf: ['node', 'all'],
       flags: { node: nodeFlag, all: allFlag, yes: { help: 'Do not ask first' }, 'no-wait': noWait },

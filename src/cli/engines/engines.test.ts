@@ -116,7 +116,7 @@ describe('flotilla engines delete', () => {
     expect(await run(['delete', 'llama-server', '--node', 'gpu-1'], answers)).toMatchObject({
       code: 2,
       changes: [],
-      stderr: 'flotilla engines delete: nobody is there to ask; add --yes to delete llama-server.\n',
+      stderr: 'flotilla engines delete: not a terminal: add --yes to delete llama-server.\n',
     })
     const sure = await run(['delete', 'llama-server', '--node', 'gpu-1', '--yes'], answers)
     expect(sure).toMatchObject({ code: 0, changes: [[post(G1, 'delete'), { engine: 'llama-server' }]] })

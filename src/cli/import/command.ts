@@ -39,7 +39,7 @@ export const importCommand: Command = {
       summary: 'Models from its configuration',
       about:
         'Commands of llama-server become models of that engine; any other command is run as it is. What is preloaded gets\n' +
-        'a rule that keeps it, and a ttl becomes one that stops it when nobody asks.',
+        'a rule that keeps it, and a ttl becomes one that stops it when it is idle.',
       arguments: [{ name: 'file' }],
       flags: { apply, yes },
       examples: ['flotilla import llama-swap config.yaml', 'flotilla import llama-swap config.yaml --apply --yes'],

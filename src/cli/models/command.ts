@@ -33,7 +33,7 @@ export const modelsCommand: Command = {
         'A source is file:/path on the nodes themselves, https://…, hf:org/repo/file, hf:org/repo, ollama:name, or frontend:path below ' +
         'the models folder of the frontend; #sha256=… after it says what the file must be.\n' +
         'GGUF files run on the engine llama unless --engine says otherwise, with a context of at most 8192 tokens unless --context\n' +
-        'does. What was chosen is told. A model that exists is not changed by it: flotilla models set does that.',
+        'does. The output says what was chosen. To change an existing model, use flotilla models set.',
       arguments: [{ name: 'name' }],
       flags: {
         engine: { value: 'engine', help: 'What runs it; flotilla engines lists what there is' },
@@ -92,7 +92,7 @@ export const modelsCommand: Command = {
     },
     {
       name: 'pull',
-      summary: "Fetch a model's files to nodes before anybody asks",
+      summary: "Fetch a model's files to nodes ahead of requests",
       about:
         'Shows how far it is; Ctrl-C stops watching, not the transfer. What was interrupted goes on where it was. Without --node and\n' +
         '--all it is for clusters of one node.',
@@ -103,7 +103,7 @@ export const modelsCommand: Command = {
     {
       name: 'load',
       summary: 'Load a model now, as its first request would',
-      about: 'Where it goes, and what keeps it from going anywhere, is told by flotilla why.',
+      about: 'flotilla why shows where it is placed, or why it cannot be.',
       arguments: [model],
       flags: { wait: { help: 'Show how far it is until it is ready; Ctrl-C stops waiting, not the load' } },
       examples: ['flotilla models load qwen --wait'],

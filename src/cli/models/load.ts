@@ -116,6 +116,6 @@ function outcome(client: Client, name: string, status: LoadStatus): string[] {
     }
     case 'stopped':
     case 'unknown':
-      return [...lines(`${model} is not loaded: ${status.reason ?? 'nobody asks for it any longer.'}`), why]
+      return [...lines(`${model} is not loaded: ${status.reason ?? 'no request waits for it any longer.'}`), why]
   }
 }

@@ -144,8 +144,7 @@ test('show tells what is known of the memory, the files and the last load', asyn
       '  Source     none\n' +
       '  Options    none\n' +
       '  Files      4.1 GiB, gguf, llama, Q4_K_M, 32 layers, trained for 32768 tokens\n' +
-      '  Memory     12.0 GiB of VRAM and 1.0 GiB of RAM for a replica, as somebody has\n' +
-      '             said\n' +
+      '  Memory     12.0 GiB of VRAM and 1.0 GiB of RAM for a replica, as configured\n' +
       '  Apart      never on one node with others of "large"\n' +
       '  Rule       none: its first request loads it\n',
   )
@@ -327,7 +326,7 @@ describe('flotilla models delete and remove', () => {
     expect(no.stderr).toMatch(/^These replicas stop.*: qwen#0 on gpu-1, qwen#1 on gpu-2\.\nNothing was \w+d\.\n$/)
     const nobody = await run([what, 'qwen', ...flags], answers)
     expect(nobody).toMatchObject({ code: 2, changes: [] })
-    expect(nobody.stderr).toContain('nobody is there to ask; add --yes to')
+    expect(nobody.stderr).toContain('not a terminal: add --yes to')
     const idle = await run([what, 'qwen', ...flags], { ...answers, 'GET /api/replicas': [] })
     expect(idle.code).toBe(0)
     expect(idle.changes).not.toEqual([])

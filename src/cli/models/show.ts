@@ -69,7 +69,7 @@ function fileTexts({ payload_bytes: bytes, header }: ModelView): string[] {
 
 function memoryText({ memory }: ModelView): string {
   if (!memory) return 'is found out by itself'
-  return `${gib(memory.vram)} of VRAM and ${gib(memory.ram)} of RAM for a replica, as somebody has said`
+  return `${gib(memory.vram)} of VRAM and ${gib(memory.ram)} of RAM for a replica, as configured`
 }
 
 function apartTexts({ anti_affinity: name }: ModelView): string[] {

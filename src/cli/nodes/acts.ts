@@ -71,7 +71,7 @@ const acceptLoss: Act = async (client, { own }) => {
   const names = reply.nodes.map(plain).join(', ')
   return show(client, reply, () => [
     names === ''
-      ? 'Nothing is waited for: replicas of lost nodes are replaced as usual. "flotilla status" shows what is wrong.'
+      ? 'There is no loss to accept: replicas of lost nodes are replaced as usual. "flotilla status" shows what is wrong.'
       : `${names}: not waited for any more. Their replicas are replaced.`,
   ])
 }

@@ -14,7 +14,7 @@ export function slotsText(node: NodeView): [what: string, source: string] {
 /** Nothing when there is nothing to tell. */
 export function aboveCapText({ above_cap: count }: NodeView): string[] {
   if (count === 0) return []
-  return [`${counted(count, 'replica')} ${count === 1 ? 'runs' : 'run'} above that; nothing is stopped because of it`]
+  return [`${counted(count, 'replica')} ${count === 1 ? 'runs' : 'run'} above that limit; none is stopped for it`]
 }
 
 export function budgetText(node: NodeView): string[] {

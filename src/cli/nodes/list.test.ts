@@ -130,7 +130,7 @@ test('one node, with all there is to know', () => {
 
     Capacity
       Slots      2 replicas per model, set by an admin; the worker declares 1
-                 1 replica runs above that; nothing is stopped because of it
+                 1 replica runs above that limit; none is stopped for it
       Budget     80% of VRAM (19.2 of 24.0 GiB), set by an admin; the worker
                  declares none
       VRAM       18.3 of 24.0 GiB free, 5.0 GiB reserved, the budget of 19.2 GiB

@@ -168,7 +168,7 @@ describe('flotilla nodes remove', () => {
     expect(await run(['remove', 'gpu-1'], answers)).toMatchObject({
       code: 2,
       calls: [],
-      stderr: 'flotilla nodes remove: nobody is there to ask; add --yes to remove gpu-1.\n',
+      stderr: 'flotilla nodes remove: not a terminal: add --yes to remove gpu-1.\n',
     })
     expect(await run(['remove', 'gpu-1', '--yes'], answers)).toMatchObject({ code: 0, calls: [remove] })
   })
@@ -213,7 +213,7 @@ describe('flotilla nodes slots and budget', () => {
       [`PUT ${slots}`, { value: 2 }],
       set,
       'gpu-1 may run 2 replicas per model.\nSet by an admin; the worker declares 1.\n' +
-        '3 replicas run above that; nothing is stopped because of it.\n',
+        '3 replicas run above that limit; none is stopped for it.\n',
     ],
     [
       ['slots', 'gpu-1', '--reset'],

@@ -36,13 +36,13 @@ describe('flotilla apply', () => {
     expect(stderr).toContain('Nothing was applied.')
   })
 
-  test('where nobody is there to ask it needs --yes', async () => {
+  test('without a terminal it needs --yes', async () => {
     const { code, stderr, calls } = await runOnDocument(['apply'], answers)
     expect({ code, sent: sent(calls).length }).toEqual({ code: 2, sent: 1 })
     expect(stderr).toContain('add --yes to apply the plan')
   })
 
-  test('with nothing to change it asks nobody', async () => {
+  test('with nothing to change it does not ask', async () => {
     const { code, stdout } = await runOnDocument(['apply'], { 'POST /api/plan': aPlanView() })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'There is nothing to change.\n' })
   })

@@ -7,7 +7,7 @@ export const planCommand: Command = {
   name: 'plan',
   summary: 'Show what a document would change, without changing it',
   about:
-    'A document lists models, rules and settings of nodes. The plan tells what differs from what there is and what would\n' +
+    'A document lists models, rules and settings of nodes. The plan shows what differs from the cluster and what would\n' +
     'follow: where replicas start, what is stopped for them, how much is moved, and what stays impossible and why.\n' +
     'What the document does not list stays, unless --prune is given.',
   options: clientOptions,
@@ -22,10 +22,10 @@ export const planCommand: Command = {
 
 export const applyCommand: Command = {
   name: 'apply',
-  summary: 'Make everything as a document says',
+  summary: 'Change the cluster to match a document',
   about:
-    'Shows the plan, asks, and applies it all or nothing. When something has changed since it was planned nothing is\n' +
-    'applied: the new plan is shown, and the exit code is 3.',
+    'Shows the plan, asks, and applies it all or nothing. If the cluster has changed since the plan was made, it\n' +
+    'applies nothing, shows the new plan, and ends with exit code 3.',
   options: clientOptions,
   flags: { file, prune, yes: { help: 'Do not ask first' } },
   oneOf: ['file'],
@@ -43,7 +43,7 @@ export const exportCommand: Command = {
 export const whatIfCommand: Command = {
   name: 'whatif',
   summary: 'Show what would follow if machines went or came, or rules changed',
-  about: 'Several things may be asked at once. Nothing is changed.',
+  about: 'Takes several of these flags at once. Changes nothing.',
   options: clientOptions,
   flags: {
     drain: { value: 'node', many: true, help: 'This node is drained' },

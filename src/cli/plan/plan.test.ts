@@ -27,7 +27,7 @@ What follows
   stop   old#0    loki  cpu             -  its model is gone
   evict  idle#0   thor  gpu 1     8.0 GiB  makes room for llama
   start  llama#0  thor  gpu 0,1  14.0 GiB  moves 4.5 GiB
-  start  qwen#0   thor  cpu             ?  size of files unknown, nobody knows …
+  start  qwen#0   thor  cpu             ?  size of files unknown, memory unknown
 
 What stays impossible
   big: 1 replica finds no place
@@ -190,8 +190,9 @@ What follows
   lost   qwen#0   thor   cpu       -  gone with its node
   start  qwen#0   new-1  cpu       -
 
-thor, loki together are most of the cluster: lost at once, they are taken for a
-broken network, and nothing on them is replaced until somebody says so.
+thor, loki together are most of the cluster. Lost at once, they count as a
+network failure: their replicas are not replaced until an admin runs flotilla
+nodes accept-loss.
 
 1 to add, 0 to change, 1 to remove.
 1 replica starts, 1 replica is lost; nothing to move.

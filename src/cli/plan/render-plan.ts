@@ -33,7 +33,7 @@ function absentText(names: readonly string[]): string {
 }
 
 function frozenText(names: readonly string[]): string {
-  return `${few(names)} together are most of the cluster: lost at once, they are taken for a broken network, and nothing on them is replaced until somebody says so.`
+  return `${few(names)} together are most of the cluster. Lost at once, they count as a network failure: their replicas are not replaced until an admin runs flotilla nodes accept-loss.`
 }
 
 function summary({ changes, steps, moves }: PlanView): string[] {

@@ -60,7 +60,7 @@ function noteText(step: PlanStep): string {
   if (kind === 'stop') return reasons[why as StopReason] ?? why ?? ''
   if (kind === 'evict') return `makes room for ${other ?? 'another'}`
   if (kind === 'lost') return 'gone with its node'
-  const unknown = source === 'unknown' ? ['nobody knows its need yet'] : []
+  const unknown = source === 'unknown' ? ['memory unknown'] : []
   const files = bytes === null ? ['size of files unknown'] : bytes > 0 ? [`moves ${formatBytes(bytes)}`] : []
   return [...files, ...unknown].join(', ')
 }
@@ -71,5 +71,5 @@ const reasons: Readonly<Record<StopReason, string>> = {
   surplus: 'above the maximum',
   selector: 'its node no longer matches',
   idle: 'idle for long',
-  'nobody waits': 'nobody asks for it',
+  'nobody waits': 'no request waits for it',
 }

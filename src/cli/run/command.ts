@@ -5,16 +5,16 @@ export const runCommand: Command = {
   summary: 'Talk to a model in the terminal',
   about:
     'With a prompt it prints one answer; what is piped in is a prompt, too. Without one it is a conversation: /replica shows\n' +
-    'who answered, /clear forgets what was said, /exit or Ctrl-D leaves, Ctrl-C stops an answer. A model that is not loaded\n' +
+    'which replica answered, /clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer. A model that is not loaded\n' +
     'is loaded first. --key may be an API key for inference; /replica needs the admin key.',
   options: clientOptions,
   arguments: [{ name: 'model' }, { name: 'prompt', optional: true, many: true }],
   rest: 'prompt',
   flags: {
-    system: { value: 'text', help: 'What the model is told before the conversation' },
+    system: { value: 'text', help: 'System prompt: what the model reads before the conversation' },
     temperature: { value: 't', help: 'How freely it chooses its words, from 0 on; 0 gives the same answer each time' },
     'max-tokens': { value: 'n', help: 'The longest answer, in tokens' },
-    seed: { value: 'n', help: 'Where its chance begins' },
+    seed: { value: 'n', help: 'Random seed' },
     stdin: { help: 'Put what is piped in below the prompt' },
   },
   examples: [

@@ -237,7 +237,7 @@ describe('a conversation', () => {
     const { url } = await aGateway(says('Yes.'))
     const { stdout } = await run(url, [], aPerson(['/replica', 'hi', '/replica', '/exit', 'never']).terminal).ended
     expect(stdout.split('\n').slice(1)).toEqual([
-      'Nobody has answered yet.',
+      'There is no answer yet.',
       'Yes.',
       expect.stringMatching(/^\S+ on \S+, of \d+ replicas? that could have answered, in .*\.$/),
       '',

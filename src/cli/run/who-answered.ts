@@ -6,7 +6,7 @@ import { plain } from '../terminal/text-width.ts'
 
 /** Which replica gave an answer, for a person. */
 export async function whoAnswered({ api }: Client, requestId: string | undefined): Promise<string> {
-  if (requestId === undefined) return 'Nobody has answered yet.'
+  if (requestId === undefined) return 'There is no answer yet.'
   try {
     const decision = await api.call('explainRequest', { id: requestId })
     const served = decision.tries.findLast(({ outcome }) => outcome === 'served' || outcome === 'client gone')
@@ -17,6 +17,6 @@ export async function whoAnswered({ api }: Client, requestId: string | undefined
     return `${plain(name)} on ${plain(served.node_name)}, of ${others} that could have answered, in ${duration(served.ms)}.`
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return `Who answered is not known: ${error.message}`
+    return `The replica is unknown: ${error.message}`
   }
 }

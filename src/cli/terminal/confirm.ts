@@ -20,7 +20,7 @@ export async function confirm(
 ): Promise<boolean> {
   if (own.has('yes')) return true
   if (!terminal.interactive) {
-    const text = `flotilla ${asked.command}: nobody is there to ask; add --yes to ${asked.deed}.`
+    const text = `flotilla ${asked.command}: not a terminal: add --yes to ${asked.deed}.`
     throw new AppError('usage', text)
   }
   terminal.note(asked.about)

@@ -62,9 +62,9 @@ function about(explanation: ModelExplanation, { nowMs }: View): Fact[] {
 function wantedText({ wanted, wanted_since: since }: ModelExplanation, nowMs: number): string {
   const texts = [
     ...(wanted ? [`its rule asks for at least ${counted(wanted.min, 'replica')}, ${mostText(wanted.max)}`] : []),
-    ...(since === null ? [] : [`somebody asked for it ${span(nowMs - since)} ago`]),
+    ...(since === null ? [] : [`requested ${span(nowMs - since)} ago`]),
   ]
-  return texts.length === 0 ? 'by nobody' : texts.join('; ')
+  return texts.length === 0 ? 'no' : texts.join('; ')
 }
 
 function mostText(max: number): string {

@@ -86,8 +86,7 @@ describe('flotilla why, of a model', () => {
     expect(stdout).toBe(
       `qwen  loading
   Now        staging on spark, 43 % of 4.1 GiB, about 42s left
-  Wanted     its rule asks for at least 2 replicas, no cap; somebody asked for
-             it 3m ago
+  Wanted     its rule asks for at least 2 replicas, no cap; requested 3m ago
   Next one   would go to spark, gpu 0 and 1, after stopping small#0
   Decided    1m ago: qwen#0 is placed on spark
   Loaded     2h ago on thor, in 12.3 s
@@ -126,7 +125,7 @@ What would help
     expect(stdout).toBe(
       `qwen  stopped
   Now        Nobody asks for it: its first request loads it.
-  Wanted     by nobody
+  Wanted     no
   Next one   would find no place
   Revision   r1
 

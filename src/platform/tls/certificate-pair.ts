@@ -26,7 +26,7 @@ export function readPair(files: PairFiles): CertificatePair {
     throw unusable(`${files.cert} holds no certificate in PEM`, error)
   }
   if (!leaf.checkPrivateKey(privateKey(key, files.key))) {
-    throw unusable(`the key in ${files.key} is not that of the certificate in ${files.cert}`)
+    throw unusable(`the key in ${files.key} does not match the certificate in ${files.cert}`)
   }
   try {
     createSecureContext({ cert, key })

@@ -68,7 +68,7 @@ test('one that cannot be used is told of, and the old one goes on until it can',
   // Its key is still to come.
   put({ cert: next.cert })
   await clock.advance(LOOK_MS)
-  expect(warn.mock.lastCall![0]).toMatchObject({ error: expect.stringContaining('is not that of the certificate') })
+  expect(warn.mock.lastCall![0]).toMatchObject({ error: expect.stringContaining('does not match the certificate') })
   expect([tls.fingerprint, await shown()]).toEqual([before, before])
   put({ key: next.key })
   await clock.advance(LOOK_MS)
@@ -84,7 +84,7 @@ test('what is wrong with the files stops the start', () => {
   writeFileSync(key, 'no key')
   expect(open).toThrow(`${key} holds no private key in PEM`)
   writeFileSync(key, makeSelfSigned([], Date.now()).key)
-  expect(open).toThrow('is not that of the certificate')
+  expect(open).toThrow('does not match the certificate')
 })
 
 test('a self-signed one is made once, for its owner alone, and made anew before it ends', () => {

@@ -113,7 +113,7 @@ export class SourceHolder {
         content = await find()
       }
       if (!content)
-        throw new AppError('unavailable', `The files of ${use.label} were deleted by somebody else. Try again.`)
+        throw new AppError('unavailable', `The files of ${use.label} were deleted by another program. Try again.`)
       for (const { path, size } of content.files) {
         const ofFiles = content.files.length
         meter.set(id, { path, doneBytes: size, totalBytes: size, arrivedBytes: 0, ofFiles })

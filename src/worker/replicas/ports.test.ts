@@ -139,7 +139,7 @@ describe('the port of a re-adopted engine', () => {
   test('cannot be that of two replicas', () => {
     const { ports } = somePorts()
     ports.hold(100, 'a')
-    expect(() => ports.hold(100, 'b')).toThrow('Engine port 100 cannot be that of b: a has it.')
+    expect(() => ports.hold(100, 'b')).toThrow('Engine port 100 cannot be used for b: a has it.')
   })
 
   test('wins over a start that is looking at it', async () => {

@@ -82,7 +82,7 @@ export class Ports implements EnginePorts {
   hold(port: number, key: string): void {
     const holder = this.#held.get(port)
     if (holder !== undefined && holder !== key) {
-      throw new AppError('conflict', `Engine port ${port} cannot be that of ${key}: ${holder} has it.`)
+      throw new AppError('conflict', `Engine port ${port} cannot be used for ${key}: ${holder} has it.`)
     }
     this.#held.set(port, key)
     this.#released.delete(port)

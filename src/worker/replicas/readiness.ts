@@ -120,7 +120,7 @@ export async function stillAnswers(
 
 function openToOthers(port: number): string {
   return (
-    `The engine listens on port ${port} for other machines, too, where anybody could use it without a key. ` +
+    `The engine listens on port ${port} for other machines, too, where any client could use it without a key. ` +
     'Make it listen on 127.0.0.1: its profile has {{host}} for that.'
   )
 }
