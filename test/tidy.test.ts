@@ -174,6 +174,18 @@ test('every link of a page to a file leads to one in the repository', () => {
   expect(problems).toEqual([])
 })
 
+test('pages for people wrap at 120 columns', () => {
+  const pages = markdown.filter(({ name }) =>
+    /^(README|CHANGELOG|CONTRIBUTING|docs\/guide\/.*|ops\/README)\.md$/.test(name),
+  )
+  const wide = pages.flatMap(({ name, lines }) =>
+    proseOf(lines)
+      .filter(({ text }) => text.length > 120 && !/^(\||!\[|\s*<)/.test(text) && text.trim().includes(' '))
+      .map(({ line }) => `${name}:${line}: wrap it`),
+  )
+  expect(wide).toEqual([])
+})
+
 test('the changelog begins with the version of the package, and goes down from there', () => {
   const lines = files.find(({ name }) => name === 'CHANGELOG.md')!.lines
   const versions = lines.flatMap(
@@ -267,14 +279,20 @@ function withFolders(name: string): string[] {
 
 /** Links and images, inline or by reference, to files; not those in code, to other sites or within the page. */
 function linksOf({ lines }: File): { target: string; line: number }[] {
-  const links: { target: string; line: number }[] = []
+  return proseOf(lines).flatMap(({ text, line }) => {
+    const prose = text.replaceAll(/`[^`]*`/g, '')
+    const targets = [...prose.matchAll(/\]\(<?([^)>\s]+)|^\[[^\]]+\]:\s*(\S+)/g)].map((match) => match[1] ?? match[2]!)
+    return targets.filter((target) => !/^([a-z]+:|#)/i.test(target)).map((target) => ({ target, line }))
+  })
+}
+
+/** The lines of a page that are not in a block of code, numbered from 1. */
+function proseOf(lines: readonly string[]): { text: string; line: number }[] {
+  const prose: { text: string; line: number }[] = []
   let isCode = false
   for (const [index, text] of lines.entries()) {
     if (/^\s*(```|~~~)/.test(text)) isCode = !isCode
-    if (isCode) continue
-    const prose = text.replaceAll(/`[^`]*`/g, '')
-    const targets = [...prose.matchAll(/\]\(<?([^)>\s]+)|^\[[^\]]+\]:\s*(\S+)/g)].map((match) => match[1] ?? match[2]!)
-    for (const target of targets) if (!/^([a-z]+:|#)/i.test(target)) links.push({ target, line: index + 1 })
+    else if (!isCode) prose.push({ text, line: index + 1 })
   }
-  return links
+  return prose
 }
