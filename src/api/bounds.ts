@@ -28,7 +28,7 @@ interface LongBound {
   parts: readonly z.core.$ZodType[]
 }
 
-/** What the lists and records below are made of, for the test that looks for bounds. */
+/** The schemas inside the lists and records below, for the test that looks for bounds. */
 export const longBounds = new WeakMap<z.core.$ZodType, LongBound>()
 
 /**

@@ -3,7 +3,7 @@
 /** Set by a worker on answers of its own: the request did not reach an engine. */
 export const REFUSAL_HEADER = 'x-flotilla-refusal'
 
-/** What every path of a replica begins with. Alone it is nobody's: the worker says so itself, which shows that it is there. */
+/** The prefix of every replica's path. The worker itself answers the bare prefix, which shows that it is reachable. */
 export const REPLICAS_PREFIX = '/replicas/'
 
 /** Where a worker's data port serves one replica. */

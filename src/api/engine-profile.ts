@@ -110,7 +110,7 @@ export const engineProfile = z.strictObject({
       'must be { archive: { url, sha256 } } or { command: [program, argument, …] }',
     )
     .optional(),
-  /** Whether a replica that needs the program gets it by itself, or somebody must ask for it: what takes long, or may fail. */
+  /** Whether a replica that needs the program installs it, or an admin must ask for it because it takes long or may fail. */
   install_when: z.enum(['needed', 'asked']).default('needed'),
 })
 export type EngineProfile = z.infer<typeof engineProfile>

@@ -8,7 +8,7 @@ export const loading = z.object({
   state: z.enum(['waiting', 'reserved', 'installing', 'staging', 'loading']),
   /** Where it is loaded; null while no node has been chosen. */
   node: label.nullable(),
-  /** In percent, of the bytes; 0 while nobody knows. */
+  /** In percent, of the bytes; 0 while unknown. */
   progress: z.int().min(0).max(100),
   bytes_sent: z.int().nonnegative(),
   total_bytes: z.int().nonnegative(),
@@ -22,7 +22,7 @@ export type Loading = z.infer<typeof loading>
 export const loadStatus = z.object({
   /**
    * `loading`: under way. `waiting`: it will be placed when something else has gone, see `reason`. `refused`: no node can
-   * take it as things are. `failed`: it was tried and could not be started. `stopped`: nobody asks for it.
+   * take it as things are. `failed`: it was tried and could not be started. `stopped`: idle, its first request loads it.
    */
   state: z.enum(['ready', 'loading', 'waiting', 'refused', 'failed', 'stopped', 'unknown']),
   loading: loading.nullable(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What Ollama's clients send, as far as it is understood here. Fields that nobody here knows are left out. */
+/** The requests of Ollama's clients, as far as we support them. Unknown fields are dropped. */
 
 const text = z.string().nullish()
 const stream = z.boolean().nullish()

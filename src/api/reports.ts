@@ -5,13 +5,13 @@ import { engineMemory, engineUses, optionNames } from './engine-profile.ts'
 
 /** What a worker tells of its work, the same in its heartbeats and in the admin API. */
 
-/** How far a replica or an engine has come with its files. Totals are null while nobody knows them. */
+/** How far a replica or an engine has come with its files. Totals are null while they are unknown. */
 export const progress = z.object({
   file: longLabel.nullable(),
   done_bytes: z.int().nonnegative(),
   total_bytes: z.int().nonnegative().nullable(),
   bytes_per_s: z.int().nonnegative().nullable(),
-  /** Which of how many files, from 1 on; left out while nobody knows. */
+  /** Which of how many files, from 1 on; left out while unknown. */
   file_index: z.int().positive().optional(),
   total_files: z.int().positive().optional(),
 }) satisfies z.ZodType<FileProgress>

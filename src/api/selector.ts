@@ -35,7 +35,7 @@ function problems(given: Selector): Problem[] {
   })
 }
 
-/** The label of the slots is set by nobody, and may be asked for like any. */
+/** A selector may ask for the label of the slots, although it cannot be set. */
 function impossibleLabel(key: string, wanted: string | readonly string[]): string | undefined {
   const label = labelOf(key)
   const values = typeof wanted === 'string' ? [isNegated(wanted) ? wanted.slice(1) : wanted] : wanted

@@ -39,20 +39,20 @@ export interface Bus {
     nodeId?: string,
   ): void
   /**
-   * Rejects with AppError `unavailable` when nobody answers (in time, or at all), with `too_large` when a message on the bus
-   * cannot hold the request, or with the code the other side gave.
+   * Rejects with AppError `unavailable` when no answer comes (in time, or at all), with `too_large` when a message on the bus
+   * cannot hold the request, or with the code that the other side gave.
    */
   request<N extends RequestName>(name: N, message: MessageOf<N>, options: RequestOptions): Promise<ReplyOf<N>>
   /** Answers requests. Answering `undefined` stays silent: another process is the one to answer. */
   respond<N extends RequestName>(name: N, handler: Responder<N>, nodeId?: string): void
   onReconnect(callback: () => void): void
   isConnected(): boolean
-  /** The server does not let us in, or no longer: asking again with the same credentials is of little use. */
+  /** The server refuses us: asking again with the same credentials is of little use. */
   isRefused(): boolean
   dispose(): Promise<void>
 }
 
-/** There is nobody who could have answered; without it somebody was asked and kept silent. */
+/** The subject has no listener. Without this error a listener was asked and stayed silent. */
 export class NobodyListensError extends AppError {
   constructor(subject: string, cause?: unknown) {
     super('unavailable', `No answer on the bus to ${subject}: nobody is listening.`, { cause })
@@ -73,7 +73,7 @@ export interface BusDeps {
   clock?: Pick<Clock, 'nowMs'>
 }
 
-/** Of a server that does not say what it takes. */
+/** The limit for a server that does not announce one. */
 const DEFAULT_MAX_BYTES = 2 ** 20
 /** Of an error that goes to the other side, or comes from there. */
 const MOST_ERROR_CHARS = 2000
@@ -90,7 +90,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
   void (async () => {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') {
-        // Told once: every failed try to come back is a disconnect, too. A JWT that ended is replaced as a matter of course.
+        // Logged once: every failed attempt to reconnect is a disconnect, too. An expired JWT is replaced routinely.
         if (connected && !expired) {
           lines.tell('lost', (repeated) => log.warn({ role, ...repeated }, 'bus: connection lost, reconnecting'))
         }
@@ -105,7 +105,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
         inbox.refused(error)
         expired ||= error instanceof UserAuthenticationExpiredError
         refused ||= error instanceof AuthorizationError
-        // Each try to come back may end in the same one.
+        // Each attempt to reconnect may fail with the same error.
         if (expired) continue
         lines.tell(`error ${error.message}`, (repeated) =>
           log.warn({ role, error: error.message, ...repeated }, 'bus: the server reported an error'),
@@ -141,7 +141,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
     if (message.ok) return onMessage(message.value as never, msg)
     if (nodeId !== undefined) budget.spoilt(nodeId)
     dropped(subject, data.length, message.error)
-    // What is told is never answered, whatever it names for an answer.
+    // Events are never answered, even if they name a subject for an answer.
     if (subjects[name].kind === 'request') answer(name as RequestName, msg, failed('bad_request', message.error))
   }
 
@@ -153,7 +153,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
     connection.subscribe(subjectOf(name, nodeId), {
       callback(error, msg) {
         if (error) return log.warn({ subject: subjectOf(name, nodeId), error: error.message }, 'bus: cannot listen')
-        // An exception in here would end the client library's loop, and with it all that this process hears.
+        // An exception here would end the client library's loop, and this process would receive nothing any more.
         try {
           take(name, msg, onMessage)
         } catch (thrown) {

@@ -15,7 +15,7 @@ export interface BusAddress {
   url: string
   /** The client's own nkey seed. */
   seed?: string | undefined
-  /** For a server with accounts: asked at every connect, so that the one that counts is never an old one. */
+  /** For a server with accounts: called at every connect, so that it never uses an old JWT. */
   jwt?: (() => string) | undefined
   /** For `tls://`. */
   tls?: BusTls | undefined
@@ -23,11 +23,11 @@ export interface BusAddress {
 
 /** All of it PEM. */
 export interface BusTls {
-  /** Vouches for the server; without it the CAs that Node knows. */
+  /** The CA of the server; without it the CAs that Node knows. */
   ca?: string | undefined
   /** What the server's certificate is made out to, when that is not the host it is reached at. */
   name?: string | undefined
-  /** What this client shows. */
+  /** The certificate that this client shows. */
   cert?: string | undefined
   key?: string | undefined
 }
@@ -46,7 +46,7 @@ export async function connectNats(address: BusAddress, role: BusRole, clientId: 
     maxPingOut: 2,
     timeout: 5000,
     ignoreClusterUpdates: true,
-    // nats.js would give up for good after two refusals; ours may be let in later, or with a newer JWT.
+    // nats.js would give up for good after two refusals; the server may accept us later, or with a newer JWT.
     ignoreAuthErrorAbort: true,
   }
   if (address.seed) {
@@ -65,7 +65,7 @@ export async function connectNats(address: BusAddress, role: BusRole, clientId: 
   }
 }
 
-/** What is not there must not be named: the client takes it for a value. */
+/** Leaves unset options out: the client library takes undefined for a value. */
 function tlsOptions({ name, ...pems }: BusTls): NonNullable<NodeConnectionOptions['tls']> {
   const given = Object.fromEntries(Object.entries(pems).filter(([, pem]) => pem !== undefined))
   if (name === undefined) return given

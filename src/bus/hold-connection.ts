@@ -35,9 +35,9 @@ const CHECK_MS = 1000
 /** A bus that is away for longer may be somewhere else by now. */
 const AWAY_PATIENCE_MS = 5000
 const AWAY_PATIENCE_MOST_MS = 30_000
-/** Who has just come back asks within this time. */
+/** A client that has just reconnected asks within this time. */
 const BACK_WITHIN_MS = 2000
-/** Asked now and then even when all is well, so that a lost word about our removal costs time and nothing else. */
+/** Asked now and then even when all is well, so that a lost message about our removal only costs time. */
 const REFRESH_MS = 5 * 60_000
 const RENEW_AT = 0.75
 const RETRY_FIRST_MS = 500
@@ -47,7 +47,7 @@ export function newContact(): Contact {
   return { asks: 0, problem: undefined, isBack: false }
 }
 
-/** Works with the credentials there are until it is time to ask for others: the bus refuses them or is away, they end. */
+/** Works with its credentials until it has to ask for others: the bus refuses them or is away, or they expire. */
 export async function holdConnection(deps: HoldDeps, contact: Contact, signal: AbortSignal): Promise<void> {
   const { link, clock, log, checkMs = CHECK_MS, refreshMs = REFRESH_MS } = deps
   try {
@@ -68,7 +68,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
       contact.asks = 0
       contact.problem = undefined
       if (awayMs === undefined) continue
-      // While we were away we may have been removed, or something else may have changed.
+      // The node may have been removed while the bus was away, or other credentials may have changed.
       contact.isBack = true
       return sleep(clock, deps.random() * BACK_WITHIN_MS, signal)
     }

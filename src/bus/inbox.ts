@@ -10,7 +10,7 @@ import { AppError } from '../platform/errors.ts'
 
 /** Requests that wait for their answers at once. */
 const MOST_WAITING = 10_000
-/** Of the subject of each answer: nobody can guess it, and each is used once. */
+/** The random part of the subject of an answer: it cannot be guessed, and each is used once. */
 const TOKEN_BYTES = 16
 
 interface Waiting {
@@ -59,7 +59,7 @@ export class Inbox {
     })
   }
 
-  /** The server let a request not pass: its answer will never come. */
+  /** The server refused a request: its answer will never come. */
   refused(error: unknown): void {
     if (!(error instanceof PermissionViolationError) || error.operation !== 'publish') return
     for (const { subject, end } of this.#waiting.values()) if (subject === error.subject) end(error)

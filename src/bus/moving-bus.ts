@@ -6,7 +6,7 @@ import type { BusAddress, BusTls } from './connect.ts'
 
 export interface MovingBusDeps {
   role: BusRole
-  /** The client's own key; what it is let in with. */
+  /** The client's own key, with which it authenticates. */
   seed: string
   log: Logger
   /** Stronger than what the credentials say: an external bus, reached as this process was told. */
@@ -18,14 +18,14 @@ export interface BusCredentials {
   bus_url: string
   /** For a server with accounts. */
   bus_jwt: string | null
-  /** For `tls://`: the CA that vouches for the bus, and the name in its certificate where that is not its host. */
+  /** For `tls://`: the CA that signed the bus, and the name in its certificate where that is not its host. */
   bus_ca?: string | undefined
   bus_name?: string | undefined
 }
 
 /**
- * A bus that may not be there yet, move to another address or get another JWT: who listens and answers on it hears
- * nothing of that. While there is no connection what is published is lost and requests fail.
+ * A bus that may not be there yet, may move to another address or get another JWT; its subscribers and responders do not
+ * notice. Without a connection, published messages are lost and requests fail.
  */
 export class MovingBus implements Bus {
   readonly #deps: MovingBusDeps

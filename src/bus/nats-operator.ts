@@ -5,7 +5,7 @@ import { signJwt, type Signer } from './user-jwt.ts'
 /** An operator with one account, as a NATS server in operator mode wants to know it. Seeds are secrets, keys are not. */
 export interface NatsOperator {
   operatorSeed: string
-  /** In seconds. A server that is running takes another account, but no other word of its operator: that stays as it is. */
+  /** In seconds. A running server accepts an updated account, but not an updated operator: that JWT stays as it is. */
   madeAtS: number
   /** The account that the users of the cluster belong to. */
   account: string
@@ -15,7 +15,7 @@ export interface NatsOperator {
   revocations: Readonly<Record<string, number>>
 }
 
-/** A new operator and account, with a signing key: the account's own seed is not needed ever again, so nobody keeps it. */
+/** A new operator and account, with a signing key. The account's own seed is never needed again, so it is not kept. */
 export function newNatsOperator(nowMs: number): { operator: NatsOperator; signingSeed: string } {
   const signing = newSigningKey()
   const operator = {

@@ -40,7 +40,7 @@ export class NodeBudget {
     this.#limits = limits
   }
 
-  /** Why a message is not to be read; undefined when it is. */
+  /** Why a message is dropped unread; undefined when it is to be read. */
   refusal(nodeId: string, bytes: number, nowMs: number): string | undefined {
     const { mostBytes } = this.#limits
     if (bytes > mostBytes) return `it has ${bytes} bytes, and ${mostBytes} are read`
@@ -52,7 +52,7 @@ export class NodeBudget {
     return undefined
   }
 
-  /** It was read, and was no message: to find that out costs more than a good one. */
+  /** The message was read and did not fit its schema: finding that out costs more than a good one. */
   spoilt(nodeId: string): void {
     const account = this.#accounts.get(nodeId)
     if (account) account.messages -= this.#limits.spoiltCosts - 1

@@ -24,7 +24,7 @@ export interface UserClaims {
   lifeMs: number
 }
 
-/** As long as the embedded broker remembers whom a client may answer. */
+/** As long as the embedded broker remembers the requests that a client may answer. */
 const RESPONSE_TTL_MS = 120_000
 const NO_LIMIT = -1
 

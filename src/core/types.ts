@@ -87,7 +87,7 @@ export interface Model {
   /** Where its files come from: `file:`, `https:`, `hf:`, `frontend:` or `bundled:`; null when the engine needs none. */
   source: string | null
   options: ModelOptions
-  /** What a replica of it needs, if somebody has said so. */
+  /** What a replica of it needs, if an admin has said so. */
   memory: ExplicitMemory | null
   /** Models that share this name are never put on one node. */
   antiAffinity: string | null
@@ -125,7 +125,7 @@ export interface Rule {
   spreadAll: boolean
   /** Without a request for so long not one replica is kept; null keeps the last one. */
   scaleToZeroAfterMs: number | null
-  /** Who made it: an admin, or the configuration, which makes it again at every start of a frontend. */
+  /** Its source: an admin, or the configuration, which makes it again at every start of a frontend. */
   source: 'api' | 'config'
   /** Until then it is not tried again: it could not be met. Null when it is tried. */
   unsatisfiableUntilMs: number | null
@@ -163,7 +163,7 @@ export interface Replica {
   knownFromSeq: number | null
   /** What is held for it; null for one from before there were claims. */
   claim: Claim | null
-  /** What it really takes, as its worker last measured; null while nobody knows. */
+  /** What it really takes, as its worker last measured; null before that. */
   measured: Measured | null
   /** Requests that run on it, by its worker's word. */
   inFlight: number
@@ -190,7 +190,7 @@ export interface Claim {
   ram: number
   disk: number
   source: NeedSource
-  /** Nobody knows how much it takes: no other comes to its devices (without any: to the node) before it was measured. */
+  /** Its need is unknown: no other replica joins its devices (without any: its node) before it was measured. */
   alone: boolean
 }
 
@@ -202,11 +202,11 @@ export interface Measured {
   ram: number
 }
 
-/** Somebody waits for a model that no rule may ask for: a request, or an admin who loads it. */
+/** A wait for a model that no rule may ask for: by a request, or by an admin who loads it. */
 export interface Demand {
   modelName: string
   sinceMs: number
-  /** Nobody waits any longer: a load that is still under way then is given up. */
+  /** The wait has ended: a load that is still under way then is given up. */
   wantedUntilMs: number
 }
 
@@ -258,7 +258,7 @@ export interface LearnedMemory {
   learnedFrom: 'measured' | 'out of memory'
 }
 
-/** How much a model is asked, as far as the leader has heard. */
+/** How busy a model is, as far as the leader has heard. */
 export interface ModelLoad {
   modelName: string
   /** The share of its replicas that were in use, averaged over the last seconds. */
@@ -281,6 +281,6 @@ export interface World {
   loads?: readonly ModelLoad[]
   /** Nodes that had gone by then are gone for good, however many they were: an admin has said so. */
   lossAcceptedMs?: number | null
-  /** Since when who decides has heard heartbeats without a break; absent when that is long ago. */
+  /** Since when the leader has heard heartbeats without a break; absent when that is long ago. */
   heardSinceMs?: number
 }

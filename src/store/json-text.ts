@@ -5,8 +5,8 @@ const MOST_TEXTS = 2000
 const MOST_CHARS = 16_384
 
 /**
- * A column that holds JSON as text, parsed where it is read. Most rows are read again and again as they were, and many have
- * the same text: what was made of it is handed out again, the same object, which nobody may change.
+ * A column that holds JSON as text, parsed where it is read. Most rows are read again and again unchanged, and many have
+ * the same text: equal texts give the same object, which is frozen.
  */
 export const jsonText = <T extends z.ZodType>(schema: T) => {
   const known = new Map<string, z.output<T>>()

@@ -7,7 +7,7 @@ import { nodeView } from './schemas.ts'
 
 export const problem = z.object({
   kind: z.enum(['cluster', 'store', 'gateway', 'process', 'frozen', 'node', 'approval', 'rule', 'replica']),
-  /** Something is missing that was asked for; a warning only waits for somebody or will mend itself. */
+  /** An error: something that was asked for is missing. A warning waits for an admin, or will mend itself. */
   severity: z.enum(['error', 'warning']),
   node_id: z.string().nullable(),
   node_name: z.string().nullable(),
@@ -16,7 +16,7 @@ export const problem = z.object({
   model_name: z.string().nullable(),
   /** What is wrong and why, for a person. */
   text: z.string(),
-  /** What would help first; null when nobody knows. */
+  /** What would help most; null when unknown. */
   advice: z.string().nullable(),
 }) satisfies z.ZodType<explain.Problem>
 export type Problem = z.infer<typeof problem>

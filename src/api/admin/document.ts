@@ -6,7 +6,7 @@ import { modelInput } from './model-schemas.ts'
 import { printable } from './names.ts'
 import { ruleInput } from './rule-schemas.ts'
 
-/** All that may be declared in one document: models, rules, and what is set on nodes. */
+/** All that one document may declare: models, rules, and settings of nodes. */
 
 const MOST_MODELS = 10_000
 const MOST_RULES = 10_000

@@ -16,7 +16,7 @@ export type RefusalView = z.infer<typeof refusal>
 
 const room = z.object({
   total: z.int(),
-  /** In use by whatever runs there, by what was measured last; null when nobody knows. */
+  /** In use by all processes there, as last measured; null when unknown. */
   used: z.int().nullable(),
   /** Held for replicas that do not use it yet. */
   claimed: z.int(),

@@ -4,7 +4,7 @@ import { modelView } from './model-schemas.ts'
 import { ruleView } from './rule-schemas.ts'
 import { nodeView, replicaView } from './schemas.ts'
 
-/** The whole cluster as it changes, for whoever looks at it all the time. */
+/** The whole cluster as it changes, as a stream. */
 
 /** What changed of a list since the message before. */
 function changesOf<T extends z.ZodType>(item: T) {
@@ -66,7 +66,7 @@ export const liveMessage = z.object({
   problems: z.array(problem).nullable(),
   /** Null: as before. */
   traffic: liveTraffic.nullable(),
-  /** The number of the newest event: whoever shows events has missed none up to it. */
+  /** The number of the newest event: a page that shows events has missed none up to it. */
   newest_event: z.int(),
 })
 export type LiveMessage = z.infer<typeof liveMessage>

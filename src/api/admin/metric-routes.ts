@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Route } from './route.ts'
 
-/** For who collects figures. */
+/** The calls for metrics collectors. */
 export const metricRoutes = {
   nodeMetrics: {
     method: 'GET',
@@ -16,7 +16,7 @@ export const metricRoutes = {
     method: 'GET',
     path: '/api/metrics/targets',
     auth: 'read',
-    summary: 'All nodes whose figures are to be had here, as the HTTP service discovery of Prometheus reads it',
+    summary: 'All nodes with metrics at this frontend, in the format of Prometheus HTTP service discovery',
     reply: z.array(z.object({ targets: z.array(z.string()), labels: z.record(z.string(), z.string()) })),
   },
 } as const satisfies Record<string, Route>

@@ -62,12 +62,12 @@ export const modelView = z.object({
   options: modelOptions,
   memory: z.object({ vram: z.int(), ram: z.int() }).nullable(),
   anti_affinity: z.string().nullable(),
-  /** Who made it: an admin, or the folder that a frontend serves (`--models-dir`). */
+  /** Its source: an admin, or the folder that a frontend serves (`--models-dir`). */
   origin: modelOrigin,
   revision: z.string(),
   created_at: z.int(),
   updated_at: z.int(),
-  /** `ready` can be asked; `starting` will be; `failed` could not be started; `stopped` is loaded when it is asked. */
+  /** `ready` takes requests; `starting` will; `failed` could not be started; `stopped` is loaded by its first request. */
   state: z.enum(['ready', 'starting', 'failed', 'stopped']),
   ready_replicas: z.int(),
   replicas: z.int(),
@@ -132,7 +132,7 @@ export const modelExplanation = z.object({
   status: loadStatus,
   /** What the rule asks for; null when there is none. */
   wanted: z.object({ min: z.int(), max: z.int() }).nullable(),
-  /** Somebody waits for it since then; null when nobody does. */
+  /** Since when clients have waited for it; null when none does. */
   wanted_since: z.int().nullable(),
   /** What one replica takes, on each kind of device that there is. */
   memory: z.array(

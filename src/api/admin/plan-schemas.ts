@@ -94,12 +94,12 @@ export const planView = z.object({
   changes: z.array(change),
   /** What would be done, in order, until nothing is left to do. */
   steps: z.array(step),
-  /** By node; `unknown` counts replicas whose files nobody knows the size of. */
+  /** By node; `unknown` counts replicas whose files are of unknown size. */
   moves: z.array(z.object({ node_name: z.string(), bytes: z.int(), unknown: z.int() })),
   impossible: z.array(impossible),
   /** Listed, and not in the cluster: nothing is set on them. */
   absent_nodes: z.array(z.string()),
-  /** Nodes that went, or would go, together: what was on them is not replaced before somebody says so. */
+  /** Nodes of a mass disappearance, real or imagined: their replicas are not replaced until an admin accepts the loss. */
   frozen_nodes: z.array(z.string()),
   /** False when there is more to do than was looked at. */
   is_complete: z.boolean(),

@@ -4,20 +4,20 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   /**
-   * Who may call it: the holder of the admin key, or of one that may look at everything and change nothing, of a join
-   * token, the node named in the path (by its signature), or anybody.
+   * The callers that it accepts: with the admin key, with a key that may read everything, with a join token, the node named
+   * in the path (by its signature), or any.
    */
   auth: 'admin' | 'read' | 'join' | 'node' | 'none'
   summary: string
   body?: z.ZodType
-  /** The longest body that is taken: `MOST_BODY_BYTES` where it is not given. Routes without a key of an admin state theirs. */
+  /** The longest accepted body, by default `MOST_BODY_BYTES`. Routes without an admin key state their own. */
   mostBodyBytes?: number
   /** What may stand after the `?`. */
   query?: z.ZodObject
   reply: z.ZodType
   /** Written as it comes instead of answered in one piece: what it may be, by content type; an event holds one of these. */
   stream?: Readonly<Record<string, z.ZodType>>
-  /** The node or the gateways are asked over this; while they are away the call fails. */
+  /** The call asks a node or the gateways; while they are away it fails. */
   asks?: 'bus' | 'data port'
 }
 

@@ -11,7 +11,7 @@ const count = z.int('must be a whole number').min(0, 'must be at least 0').max(1
 const IN_A_WORD =
   'expected "all" (one on every node that matches) or "auto"; for a number use min_replicas and max_replicas'
 
-/** Below it a model would be loaded anew for almost every request. */
+/** A shorter time would load a model anew for almost every request. */
 const LEAST_SCALE_TO_ZERO_S = 10
 
 /** A rule as it is asked for, over the API or in the configuration. */

@@ -202,7 +202,7 @@ export type TokenView = z.infer<typeof tokenView>
 /** Shown once, when it is made: only its hash is kept. */
 export const tokenCreated = tokenView.extend({
   token: z.string(),
-  /** Of the frontend's certificate, when nobody else vouches for it: for `worker --fingerprint`. */
+  /** The fingerprint of the frontend's self-signed certificate, for `worker --fingerprint`; null when a CA signed it. */
   fingerprint: z.string().nullable().optional(),
 })
 export type TokenCreated = z.infer<typeof tokenCreated>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Route } from './route.ts'
 import { inferenceToken, sessionView, signInCode, signInInput } from './session-schemas.ts'
 
-/** Who is signed in to the dashboard. */
+/** The sessions of the dashboard. */
 export const sessionRoutes = {
   signIn: {
     method: 'POST',

@@ -9,16 +9,16 @@ export const signInInput = z
 
 export const sessionView = z.object({
   signed_in: z.boolean(),
-  /** False for somebody who may only look. */
+  /** False for a caller that may only read. */
   may_change: z.boolean(),
-  /** Who does it, in events; null when nobody is signed in. */
+  /** The actor in events; null when the caller is not signed in. */
   actor: z.string().nullable(),
   expires_at: z.int().nullable(),
   version: z.string(),
 })
 export type SessionView = z.infer<typeof sessionView>
 
-/** For the playground; null when nobody is signed in. It asks models, and opens nothing else. */
+/** For the playground; null when the caller is not signed in. It allows inference only. */
 export const inferenceToken = z.object({ token: z.string().nullable(), expires_at: z.int().nullable() })
 
 /** To be opened as `<frontend>/sign-in#<code>`: what follows a # is never sent, so it is in no log. */

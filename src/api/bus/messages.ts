@@ -27,7 +27,7 @@ export const reportedReplica = z.object({
   model_name: label,
   replica_index: z.int().nonnegative(),
   generation: z.int(),
-  /** What is merely reserved, no worker knows of. */
+  /** Without `reserved`: a worker does not know those replicas yet. */
   state: replicaState.exclude(['reserved']),
   in_flight: z.int().nonnegative(),
   progress: progress.nullable().default(null),
@@ -46,7 +46,7 @@ export type ReportedEngineMessage = z.infer<typeof reportedEngine>
 /** Of replicas that have just ended; a worker forgets the oldest of more. */
 export const MOST_UNREAD = 1000
 
-/** The worker's word on its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
+/** The worker's report of its processes: always the full list, so that one heartbeat repairs any number of lost ones. */
 export const heartbeat = z.object({
   boot_id: label,
   /** Which run of the worker says so. One of the release before does not say. */
@@ -106,7 +106,7 @@ export const replicaStop = z.object({
 })
 export type ReplicaStopMessage = z.infer<typeof replicaStop>
 
-/** What it concerned; none: there is no such replica here, so nothing was done. `gone`: its process has ended. */
+/** The replicas concerned; none: there is no such replica here, so nothing was done. `gone`: its process has ended. */
 export const replicaStopped = z.object({
   replicas: z.array(replicaRef.extend({ key: label, gone: z.boolean() })).max(10_000),
 })
@@ -129,8 +129,8 @@ export const modelDelete = z.object({ command_id: z.string().min(1).max(100), mo
 export const modelDeleted = z.object({ files: z.int().nonnegative(), freed_bytes: z.int().nonnegative() })
 
 /**
- * Brings the files of a model here before anybody asks for it. The same command begins it, goes on after a restart of the
- * worker, and tells how far it is: by its id it is known.
+ * Fetches the files of a model to this node ahead of requests. The same command, by its id, begins it, continues it after a
+ * restart of the worker, and reports its progress.
  */
 export const modelPull = z.object({
   pull_id: z.string().min(1).max(100),
@@ -144,7 +144,7 @@ export type ModelPullMessage = z.infer<typeof modelPull>
 export const modelInspect = z.object({ source: longLabel, options: replicaStart.shape.options })
 export const modelInspected = z.object({ payload_bytes: z.int().nonnegative(), header: modelHeader.nullable() })
 
-/** Somebody at this gateway waits for a model that has no ready replica. Sent again every few seconds while it is so. */
+/** A client of this gateway waits for a model that has no ready replica. Sent again every few seconds while it does. */
 export const modelWanted = z.object({
   model_name: label,
   /** How long from now on the model is still wanted: a client that was told to come back is still waited for. */
@@ -158,7 +158,7 @@ const fromCluster = { cluster_id: z.string().max(MOST_CLUSTER_ID).optional() }
 /** The node was removed from the cluster: stop what runs and end. A worker of another cluster does not obey. */
 export const nodeShutdown = z.object({ reason: prose, ...fromCluster })
 
-/** Control hears this node and has no row of it: the node is to ask a frontend what it is, and to go on meanwhile. */
+/** Control hears this node and has no row of it: the node should ask a frontend for its state, and go on meanwhile. */
 export const nodeUnknown = z.object(fromCluster)
 
 export const route = z.object({
@@ -185,7 +185,7 @@ export const routedModel = z.object({
   engine: label,
   created_at: z.int(),
   route_policy: routePolicy,
-  /** How it is in the cluster; only `ready` can be asked. */
+  /** Its state in the cluster; only a `ready` model takes requests. */
   state: z.enum(['ready', 'starting', 'failed', 'stopped']),
   /** The paths that its engine answers, where these are known to be all. */
   serves: z.array(label).max(MOST_PATHS).optional(),
@@ -271,7 +271,7 @@ export const gatewayLoad = z.object({
 export type GatewayLoadMessage = z.infer<typeof gatewayLoad>
 
 /**
- * What one gateway has served since it began, for figures that people look at: a lost report is made good by the next. Every
+ * What one gateway has served since it began, for figures that people see: the next report makes up for a lost one. Every
  * second while requests end.
  */
 export const gatewayTraffic = z.object({

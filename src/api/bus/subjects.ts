@@ -18,7 +18,7 @@ interface Request extends Omit<Event, 'kind'> {
 }
 
 /**
- * Every subject there is: its template, who publishes, who listens, and what travels. `{node}` is a node's id.
+ * Every subject: its template, the roles that publish and that listen, and its message. `{node}` is a node's id.
  * Permissions are derived from this table and written nowhere else.
  */
 export const subjects = {
@@ -158,7 +158,7 @@ export const subjects = {
     to: ['gateway', 'control'],
     message: messages.gatewayLoad,
   },
-  /** What each gateway has served, for people who look on: every second while requests end. */
+  /** What each gateway has served, for people to see: every second while requests end. */
   gatewayTraffic: {
     kind: 'event',
     template: 'gateways.traffic',
@@ -174,9 +174,9 @@ export const subjects = {
     message: messages.whyRequest,
     reply: messages.whyReply,
   },
-  /** Something changed in the store: the leader had better look. Any frontend may say so. */
+  /** Something changed in the store: wakes the leader. Any frontend may send it. */
   wake: { kind: 'event', template: 'control.wake', from: ['control'], to: ['control'], message: messages.nothing },
-  /** The leader says that it leads, once a turn: a second one, on another store, hears that it is not alone. */
+  /** The leader announces itself once a turn, so that a second leader, on another store, is detected. */
   leader: { kind: 'event', template: 'control.leader', from: ['control'], to: ['control'], message: messages.leader },
 } as const satisfies Record<string, Event | Request>
 
@@ -192,7 +192,7 @@ export function subjectOf(name: SubjectName, nodeId = '*'): string {
   return subjects[name].template.replace('{node}', nodeId)
 }
 
-/** Each client reads answers under a prefix of its own, so that nobody reads or forges another's. */
+/** Each client reads answers under a prefix of its own, so that no client can read or forge another's. */
 export function inboxPrefix(role: BusRole, clientId: string): string {
   return `_INBOX.${role}.${clientId}`
 }

@@ -29,7 +29,7 @@ export interface BrokerOptions {
   host: string
   /** 0 is any free port. */
   port: number
-  /** Without it anybody may do anything; with it, even when empty, only these users and those added later. */
+  /** Without it any client may do anything; with it, even when empty, only these users and those added later. */
   users?: readonly BrokerUser[]
   /** As NATS does it: the greeting in plain text, then everything else encrypted. */
   tls?: ShownCertificate
@@ -55,7 +55,7 @@ export interface Broker {
 const MAX_CONTROL_LINE_BYTES = 16 * 1024
 const KEEP_ALIVE_DELAY_MS = 15_000
 
-/** Connections past the limit are told so; past this many more they are dropped without a word. */
+/** Connections past the limit get an error; past this many more they are dropped without one. */
 const TURNED_AWAY_AT_ONCE = 256
 
 /** A broker for the NATS client protocol, listening when the promise resolves. */
@@ -66,7 +66,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const accounts = users && new Accounts(users)
   const tlsUpgrade = tls && new TlsUpgrade(tls, limits.authTimeoutMs)
   const clients = new Set<Client>()
-  /** Those that were told an error and are about to go: they have no place any more, but a socket. */
+  /** Clients that were sent an error and are about to close: they hold a socket, but no place any more. */
   const leaving = new Set<Client>()
   const subscriptions = new SubscriptionIndex<Subscription>()
   const hub: Hub = {
@@ -111,7 +111,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       if (full) client.turnAway()
     }
     socket.write(infoLine(facts, greeting))
-    // One that is turned away is told so in plain text: a handshake is what an overloaded broker can least afford.
+    // A refused connection gets its error in plain text: an overloaded broker can least afford a TLS handshake.
     if (!tlsUpgrade || full) return admit(socket)
     tlsUpgrade.start(socket, admit, (detail) => {
       onEvent({ kind: 'disconnected', peer: { clientId: id, address }, reason: 'tls handshake failed', detail })

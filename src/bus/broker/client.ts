@@ -38,9 +38,9 @@ export interface Hub {
   isMetered(nkey: string): boolean
   route(from: Client, message: Message): void
   report(event: BrokerEvent): void
-  /** It takes part no more; its place is free. */
+  /** The client has left; its place is free. */
   left(client: Client): void
-  /** It is gone. */
+  /** The socket is gone. */
   closed(client: Client): void
 }
 
@@ -178,7 +178,7 @@ export class Client implements Operations {
   }
 
   pong(): void {
-    // Having been heard is all that counts, and the connection has noted that.
+    // Any data proves that the client is alive, and the connection has noted that already.
   }
 
   failed(problem: Problem): void {
@@ -216,7 +216,7 @@ export class Client implements Operations {
     return true
   }
 
-  /** Tells the requester that nobody listens, through the subscription on which it awaits the reply. */
+  /** Tells the requester that the subject has no listener, through the subscription on which it awaits the reply. */
   answerNoResponders(reply: string, subscription: Subscription): void {
     this.#connection.send(`HMSG ${reply} ${subscription.sid} 16 16\r\nNATS/1.0 503\r\n\r\n\r\n`)
   }

@@ -115,7 +115,7 @@ export class Connection {
     this.#socket.end()
   }
 
-  /** Closes at once, without a word. */
+  /** Closes at once, without an error. */
   destroy(reason: DisconnectReason): void {
     this.#note(reason)
     this.#close()

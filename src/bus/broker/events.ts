@@ -1,10 +1,10 @@
-/** Who it was, as far as known. Names and addresses only: no signature, nonce or payload ever gets in here. */
+/** The client, as far as known. Names and addresses only: no signature, nonce or payload ever gets in here. */
 export interface Peer {
   clientId: number
   address: string
   /** The user's public key, once it has proved to own it. */
   user?: string
-  /** What the client calls itself: told by the client, so not to be trusted. */
+  /** The name that the client gave itself: not to be trusted. */
   name?: string
 }
 

@@ -17,7 +17,7 @@ export interface BrokerLimits {
   /** Reply subjects remembered for each client that may only answer; the oldest are forgotten first. */
   maxRememberedReplies: number
   replyExpiryMs: number
-  /** Of each client that has a user, but those of the broker's own process: what it sends beyond is read later. */
+  /** For each client with a user, except those of the broker's own process: what it sends beyond is read later. */
   clientBytesPerS: number
   clientMessagesPerS: number
 }

@@ -29,7 +29,7 @@ export class Message {
     return this.replyEnd > this.tailStart
   }
 
-  /** Made when first asked for: with open permissions and somebody to answer, nobody asks. */
+  /** Made on first use: with open permissions and a responder that is there, it is never needed. */
   get reply(): string {
     return (this.#reply ??= this.bytes.toString('latin1', this.tailStart, this.replyEnd))
   }

@@ -13,7 +13,7 @@ export class CompiledPermissions {
   readonly #subscribe: readonly string[]
   readonly #publishCache = new Map<string, boolean>()
 
-  /** Throws on a pattern that is not one: a permission that means nothing is a mistake of whoever wrote it. */
+  /** Throws on an invalid pattern: it would permit nothing, which is a mistake of the configuration. */
   constructor({ publish, subscribe, respond, inbox }: Permissions) {
     for (const pattern of [...publish, ...subscribe]) {
       if (!isValidPattern(pattern) || /\s/.test(pattern)) throw new Error(`not a subject pattern: "${pattern}"`)
@@ -37,7 +37,7 @@ export class CompiledPermissions {
     return allowed
   }
 
-  /** Whether an answer may go there: otherwise whoever answers could be made to publish where the asker may not. */
+  /** Whether an answer may go there: otherwise a client could make a responder publish where the client itself may not. */
   mayNameForReply(subject: string): boolean {
     return this.#inbox === undefined || subject.startsWith(this.#inbox)
   }

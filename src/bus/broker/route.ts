@@ -2,7 +2,7 @@ import type { Client, Subscription } from './client.ts'
 import type { Message } from './message.ts'
 import type { SubscriptionIndex } from './subscriptions.ts'
 
-/** Takes a message from its publisher to everybody who should have it. */
+/** Delivers a message from its publisher to its subscribers. */
 export function routeThrough(subscriptions: SubscriptionIndex<Subscription>): (from: Client, message: Message) => void {
   return (from, message) => {
     const { plain, groups } = subscriptions.match(message.subject)

@@ -6,7 +6,7 @@ export interface Subscribed {
   readonly queue: string
 }
 
-/** Who gets one message: every plain one, and one of each group. The arrays are never changed once handed out. */
+/** The receivers of one message: every plain subscription, and one of each group. Handed-out arrays never change. */
 export interface Matches<S> {
   readonly plain: readonly S[]
   readonly groups: readonly (readonly S[])[]

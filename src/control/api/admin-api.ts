@@ -66,9 +66,9 @@ export function adminApi(deps: AdminDeps): Handler {
     if (!('route' in match)) throw unmatched(path, request.method ?? 'GET', match.allowed)
     const { route, params } = match
     const foreign = deps.foreignStore?.()
-    // The one that tells of problems has what was read before.
+    // The route that reports problems serves what was read last.
     if (foreign !== undefined && route.name !== 'showCluster') throw new AppError('unavailable', foreign)
-    // Before anything that it shows is judged: its token and its node are those of its own cluster.
+    // Before its credentials are checked: its token and its node belong to its own cluster.
     if (route.auth === 'join' || route.auth === 'node') others.check(request)
     const caller = await authorize(request, route.auth, params, deps).catch((error: unknown) => {
       throw wrongKeys.judge(request, error)

@@ -13,14 +13,14 @@ export type Answer<N extends AdminRouteName> = (
 export type Params = Readonly<Record<'id' | 'key' | 'name' | 'path', string>>
 
 /**
- * Looks at the head of a call before its body is read, for routes that may be called without a key. Throws when the call is
- * not taken; what it returns is told how the call ended.
+ * Checks the head of a call before its body is read, for routes that need no key. Throws to refuse the call; the returned
+ * function is called with the outcome.
  */
 export type Gate = (request: IncomingMessage) => { ended(error?: unknown): void }
 
 export type Answers<N extends AdminRouteName> = { [K in N]: Answer<K> }
 
-/** What one route does that is written as it comes. Resolves when it has begun, or when it has ended. */
+/** What one streaming route does. Resolves when the stream has begun, or when it has ended. */
 export type Stream = (request: IncomingMessage, response: ServerResponse, params: Params) => Promise<void>
 
 export type Streams<N extends AdminStreamName> = { [K in N]: Stream }

@@ -22,7 +22,7 @@ export function backupStreams({ adminKey, backup }: Deps): Streams<'exportStore'
         response.end()
       } catch (error) {
         if (!response.headersSent) throw error
-        // What is cut off has no last line, by which its reader knows that it is not whole.
+        // A backup that is cut off lacks its last line, so a reader sees that it is not whole.
         response.destroy()
       } finally {
         isRunning = false

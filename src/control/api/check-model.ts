@@ -14,7 +14,7 @@ type Written = Pick<Model, 'engine' | 'source' | 'options'>
 
 /** A file on nodes is asked for on so many of them; with more it is not judged. */
 const MOST_NODES_ASKED = 32
-/** A look at one path. A drive that hangs, or a node that is away, is no proof that the file is missing. */
+/** The limit for checking one path. A hung drive or an absent node does not prove that the file is missing. */
 const ANSWER_WITHIN_MS = 5000
 
 /** What is wrong with a model as the cluster is now, beside what was wrong with it before. */

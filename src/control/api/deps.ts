@@ -16,7 +16,7 @@ export interface BusCredentials {
   bus_url: string
   /** For a NATS server with accounts; null for the embedded bus, where the node's key is its user. */
   bus_jwt: string | null
-  /** For `tls://`: who vouches for it, and the name in its certificate where that is not its host. */
+  /** For `tls://`: the CA that signed its certificate, and the name in that where it is not its host. */
   bus_ca?: string
   bus_name?: string
 }
@@ -32,22 +32,22 @@ export interface AdminDeps {
   clock: Clock
   /** The memory that bodies of requests share in this process. */
   bodies?: BodyBudget
-  /** What is wrong and stands in no row. */
+  /** What is wrong now and stands in no row. */
   conditions: Conditions
-  /** Aborted when Flotilla stops: whoever follows something is let go, or the HTTP server would wait for it. */
+  /** Aborted when Flotilla stops: streams end, or the HTTP server would wait for them. */
   ending: AbortSignal
   adminKey: () => string
   /** Keeps another one, in its file as well; from then on it is the one that opens. */
   replaceAdminKey: (key: string) => void | Promise<void>
   clusterSecret: string
-  /** By which nodes and gateways tell this cluster from another. */
+  /** The id by which nodes and gateways tell this cluster from another. */
   clusterId: string
   /** Why the store is not that of this cluster, if it is not: then no call may read it or write to it. */
   foreignStore?: () => string | undefined
   heartbeatPeriodMs: number
   /** Whether programs on this machine need no key for inference here. */
   localInference?: boolean
-  /** Every new node is approved at once: for networks where whoever holds a join token is trusted. */
+  /** Approves every new node at once: for networks where a join token is proof enough. */
   autoApprove: boolean
   /** Nodes that are known to be ours: the worker inside this very program. */
   approves: (publicKey: string) => boolean
@@ -75,13 +75,13 @@ export interface AdminDeps {
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */
   defaultToken: () => string
-  /** Of this frontend's certificate, when nobody else vouches for it: who joins has to be told. */
+  /** The fingerprint of this frontend's self-signed certificate, which a joining worker needs; undefined when a CA signed it. */
   fingerprint?: () => string | null
   /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
   replaceDefaultToken: (token: string) => void | Promise<void>
-  /** Where nodes get models from whose source is `frontend:`. It need not exist. */
+  /** The folder of `frontend:` sources. It need not exist. */
   modelsFolder: string
-  /** Where `hf:` sources are looked into. */
+  /** The Hugging Face hub for `hf:` sources. */
   hub: Hub
   /** How nodes are chosen, to tell where a model would go. */
   placement: PlacePolicy

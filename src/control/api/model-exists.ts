@@ -9,7 +9,7 @@ import { viewOneModel } from '../views/model-view.ts'
 
 export type Difference = PlanChange['fields'][number]
 
-/** So many are told in the sentence; the answer has all. */
+/** The sentence names so many; the answer has all. */
 const MOST_TOLD = 10
 const MOST_CHARS = 100
 
@@ -25,7 +25,7 @@ export async function differences(
   return [...fields, { field: 'replicas', before: rule.spread_all ? 'every node' : rule.min_replicas, after: replicas }]
 }
 
-/** The model exists, and what was asked is not what it is. */
+/** The model exists and differs from the one in the call. */
 export async function existsError(sql: Sql, name: string, fields: readonly Difference[]): Promise<AppError> {
   const told = fields.slice(0, MOST_TOLD).map(({ field, before, after }) => `${field} ${said(before)} → ${said(after)}`)
   const more = fields.length - told.length

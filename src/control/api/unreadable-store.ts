@@ -1,6 +1,6 @@
 import type { Problem } from '../../api/admin/cluster-schemas.ts'
 
-/** What stands before all else when the store cannot be read. */
+/** The first problem in the list when the store cannot be read. */
 export function unreadableStore(why: string, asOfMs: number | undefined): Problem {
   const rest =
     asOfMs === undefined

@@ -1,19 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 
-/** Who makes a change, and from where. */
+/** The actor of a change, and its address. */
 export interface Acting {
   actor: string
   /** The address that the call came from; null for what this process does by itself. */
   address: string | null
 }
 
-/** What is told without a call: somebody with access to this process. */
+/** For changes without a call: the actor has access to this process. */
 const NOBODY: Acting = { actor: 'admin', address: null }
 
 /**
- * Every change that a call of the admin API leads to is told with who called. It goes along with the call instead of
- * through the arguments of each function on the way, where forgetting it once would put it down to the wrong person.
+ * Every change that an admin call leads to is recorded with its caller. The caller travels in async context instead of
+ * through arguments, where forgetting it once would blame the wrong person.
  */
 const current = new AsyncLocalStorage<Acting>()
 

@@ -11,13 +11,13 @@ export interface ChangeDeps {
   onChange: () => void
 }
 
-/** Without an actor it is whoever called. */
+/** Defaults to the caller. */
 export type Told = Omit<NewEvent, 'actor' | 'address'> & { actor?: string }
 export type Tell = (event: Told) => Promise<void>
 
 /**
- * One change and the events about it in one transaction: neither is there without the other. A change that tells of
- * nothing has changed nothing, and wakes nobody.
+ * Writes one change and its events in one transaction: neither exists without the other. A change without an event has
+ * changed nothing, and wakes no loop.
  */
 export async function change<T>(deps: ChangeDeps, work: (tx: Sql, tell: Tell) => Promise<T>): Promise<T> {
   const { result, told } = await deps.db.transaction(async (tx) => {

@@ -5,12 +5,11 @@ import { change, type ChangeDeps } from './change.ts'
 import { describeSettings, toSettings } from './rule-settings.ts'
 
 /**
- * Makes the rules of the configuration those of the cluster, all or none: each listed one replaces what there is for its
- * model, whole; others stay. One that was listed once and is no longer stays as well, from now on as an admin's own: to
- * forget a line must not stop a model.
+ * Applies the rules of the configuration to the cluster, all or none: each listed rule replaces that of its model as a
+ * whole; others stay. A rule that is no longer listed stays, too, from now on as an admin's own: a forgotten line must not
+ * stop a model.
  *
- * What is as listed already is not written: frontends with the same configuration that start one after another change
- * nothing.
+ * An unchanged rule is not written: frontends with the same configuration that start one after another change nothing.
  */
 export async function applyDeclaredRules(deps: ChangeDeps, declared: readonly RuleInput[]): Promise<void> {
   await change(deps, async (tx, tell) => {
@@ -27,7 +26,7 @@ export async function applyDeclaredRules(deps: ChangeDeps, declared: readonly Ru
     }
     for (const { model_name: modelName } of [...rows.values()].filter(({ source }) => source === 'config')) {
       await setRuleSource(tx, modelName, 'api')
-      const reason = `the rule for ${modelName} is no longer in the configuration; it stays until somebody removes it`
+      const reason = `the rule for ${modelName} is no longer in the configuration; it stays until an admin removes it`
       await tell({ actor: 'config', action: 'rule.released', modelName, reason })
     }
   })

@@ -13,14 +13,14 @@ export interface EventFeedDeps {
   db: Database
   clock: Clock
   log: Logger
-  /** Something happened here: called with each wake, for others that show what is. */
+  /** Called with each wake, for feeds that show the current state. */
   onWake?: () => void
 }
 
 export interface EventFeed {
-  /** Something was appended here: readers need not wait for the next look. */
+  /** Events were appended here: readers need not wait for the next read. */
   wake(): void
-  /** The store went back in time: readers are told, and hear from now on what comes after its newest event. */
+  /** The store went back in time: readers are told, and get what comes after its newest event. */
   restart(): void
   /**
    * Sends the events after `afterId` (those to come, if undefined) until the reader goes, is too slow, or we end.
@@ -57,7 +57,7 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
     const readers = [...live]
     const events = await listEvents(db, Math.min(...readers.map(({ lastId }) => lastId)), PAGE)
     const highest = Math.max(...readers.map(({ lastId }) => lastId))
-    // A reader waits for what comes after a number that the store has not reached.
+    // The store has not reached the reader's number yet.
     const isAhead = (events.at(-1)?.id ?? 0) < highest
     const newestId = isWentBack || isAhead ? await newestEventId(db) : highest
     if (isWentBack || newestId < highest) {
@@ -104,9 +104,9 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
       }
       const newestId = await newestEventId(db)
       if (ended) throw new AppError('unavailable', 'Flotilla is stopping.')
-      // Who has gone meanwhile will not go again.
+      // The reader has gone already, so `close` will not fire again.
       if (response.destroyed) return
-      // A number from another life of the store would wait for ever.
+      // A number from an older state of the store would wait for ever.
       const stream = new EventStream(response, clock, Math.min(afterId ?? newestId, newestId))
       if (afterId !== undefined && afterId > newestId) stream.restart(restartAt(newestId, clock.nowMs()))
       streams.add(stream)
@@ -128,7 +128,7 @@ export function startEventFeed({ db, clock, log, onWake }: EventFeedDeps): Event
   }
 }
 
-/** Shaped like an event, and in no store: a reader goes on after its number, and takes what it knew of later ones for lost. */
+/** Shaped like an event, and in no store: a reader goes on after its number, and drops later events that it knows. */
 function restartAt(newestId: number, nowMs: number): EventView {
   return {
     id: newestId,

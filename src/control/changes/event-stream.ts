@@ -3,7 +3,7 @@ import type { EventView } from '../../api/admin/schemas.ts'
 import type { Clock } from '../../platform/run/clock.ts'
 import { SseStream } from '../../http/server/sse.ts'
 
-/** Who does not read while this much waits is not reading; it can come back and go on where it was. */
+/** A reader with this many unread bytes is cut off; it can reconnect and resume where it was. */
 const MOST_BUFFERED_BYTES = 1024 * 1024
 const DRAIN_LIMIT_MS = 30_000
 
@@ -32,7 +32,7 @@ export class EventStream {
     if (this.#response.writableLength > MOST_BUFFERED_BYTES) this.#response.destroy()
   }
 
-  /** The store went back: the numbers go on after this event, which tells so. */
+  /** The store went back: this event says so, and the numbers go on after it. */
   restart(event: EventView): void {
     this.lastId = event.id
     this.#stream.send([{ id: event.id, event: event.action, data: event }])

@@ -11,8 +11,8 @@ export interface FirstStart {
 }
 
 /**
- * A cluster that has never had a node gets something to try. Only then: who deletes it later is taken at their word.
- * Beside skipper there is the simulator: it needs nothing and is loaded when somebody asks for it.
+ * A cluster that has never had a node gets a model to try. Only then: once an admin deletes it, it stays deleted. Beside
+ * skipper there is the simulator: it needs nothing and its first request loads it.
  */
 export async function seedFirstStart(db: Database, { firstModel, cores }: FirstStart): Promise<void> {
   if (firstModel === 'none') return

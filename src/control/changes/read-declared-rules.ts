@@ -17,7 +17,7 @@ interface Given<T> {
 }
 
 interface DeclaredRules {
-  /** JSON, or a list that somebody has read already. */
+  /** JSON, or a list that is parsed already. */
   inline: Given<string | unknown[]> | undefined
   /** The path of a YAML file. */
   file: Given<string> | undefined
@@ -35,8 +35,8 @@ const MOST_TOLD = 10
 const EXAMPLE = '[{"model_name": "qwen", "min_replicas": 1}]'
 
 /**
- * The rules of the configuration, those given inline first. Undefined when there is no such configuration, which says
- * nothing of rules, while an empty one says that there are none. Any mistake is one too many: it stops the start.
+ * The rules of the configuration, those given inline first. Undefined when rules are not configured at all; an empty list
+ * declares that there are none. Any mistake stops the start.
  */
 export async function readDeclaredRules(
   { inline, file }: DeclaredRules,
@@ -52,7 +52,7 @@ export async function readDeclaredRules(
   throw mistake(`${entries.length} rules are configured; ${MOST_RULES} are the most that there may be.`)
 }
 
-/** LocalAI's rules are taken as they are; what has no place here is told. */
+/** Accepts LocalAI's rules as they are, and reports the fields that have no meaning here. */
 function withOurRule({ where, value }: Entry, log: Logger): Entry {
   const { rule, leftOut } = fromLocalAiRule(value)
   if (leftOut.length > 0)
@@ -133,7 +133,7 @@ function judge(entries: readonly Entry[]): RuleInput[] {
   throw mistake(told.map(ended).join('\n'))
 }
 
-/** Of whatever stands there: a mistake is told with the model that it is about. */
+/** The model name in an unchecked entry, so that a mistake names its model. */
 function nameOf(value: unknown): string | undefined {
   const name = (value as { model_name?: unknown } | null | undefined)?.model_name
   return typeof name === 'string' && name !== '' ? name : undefined

@@ -17,7 +17,7 @@ export interface ModelFactsDeps {
   clock: Clock
   log: Logger
   random: () => number
-  /** Something was saved. */
+  /** Called when facts were saved. */
   onChange: () => void
 }
 
@@ -30,14 +30,14 @@ export interface ModelFactsReader {
   dispose(): Promise<void>
 }
 
-/** Models at the same time: their files are elsewhere, and nobody waits for them but placement. */
+/** Models read at the same time: their files are remote, and only placement waits for them. */
 const AT_ONCE = 2
 const READ_WITHIN_MS = 30_000
 const FIRST_RETRY_MS = 60_000
 const MOST_RETRY_MS = 3_600_000
 const MOST_REMEMBERED = 1000
 
-/** Finds out what the files of models say, for those of whose revision nobody has. */
+/** Reads what the files of models say, for revisions without facts. */
 export function startModelFacts(deps: ModelFactsDeps): ModelFactsReader {
   const { clock } = deps
   const over = new AbortController()
@@ -111,7 +111,7 @@ async function attempt(
     return await unlessAborted(readFacts(model, nodes, deps, signal), signal)
   } catch (error) {
     if (error instanceof AppError) return { problem: error.message }
-    // Of something unforeseen nobody knows whether it names a secret: that goes to the log.
+    // An unforeseen error may name a secret: it goes to the log only.
     deps.log.error({ model: model.name, err: error }, 'model facts: failed')
     return { problem: 'Its files could not be looked into; the log of the frontend has the cause.' }
   } finally {

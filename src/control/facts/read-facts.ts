@@ -45,7 +45,7 @@ export async function readFacts(
   return together(local, remote)
 }
 
-/** Those that could run it have its files, if anybody has. */
+/** If any node has the files, it is one that could run the model. */
 export function nodesThatMayTell({ engine }: Pick<Model, 'engine'>, nodes: readonly Node[]): Node[] {
   return nodes.filter(
     (node) => holdsReplicas(node) && node.liveness === 'online' && node.engines[engine]?.whyNot === null,

@@ -3,8 +3,8 @@ import type { HeartbeatMessage, ReportedReplicaMessage } from '../../api/bus/mes
 import { hasGrown, hasRoomierDevice } from '../../store/nouns/node-heartbeats.ts'
 
 /**
- * Whether a heartbeat tells nothing that anybody waits for: the same processes in the same states, the same engines, no
- * more room. How busy a replica is and how much is taken by now is of use, and not urgent.
+ * Whether a heartbeat brings nothing urgent: the same processes in the same states, the same engines, no more room. How
+ * busy a replica is and how much memory it takes is useful, but can wait.
  */
 export function tellsNothingNew(before: HeartbeatMessage | undefined, now: HeartbeatMessage): boolean {
   if (!before || before.boot_id !== now.boot_id || before.replicas.length !== now.replicas.length) return false

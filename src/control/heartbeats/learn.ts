@@ -8,7 +8,7 @@ import { listModels } from '../../store/nouns/models.ts'
 import { listDecisiveNodes } from '../../store/nouns/nodes.ts'
 import { listReplicasOfNode } from '../../store/nouns/replicas.ts'
 
-/** So long a model that has just been loaded is still wanted by those who waited for it. */
+/** How long the demand for a model lasts after it was loaded, so that waiting clients reach it. */
 const SETTLED_MS = 10_000
 
 /** What a node's replicas teach, after a heartbeat that told something new of them: what they take, and that they loaded. */

@@ -6,16 +6,16 @@ import { tellsNothingNew } from './is-routine.ts'
 const MOST_WAITING = 5000
 /** In one transaction, so that none of them waits long and the turn gets its chance in between. */
 const MOST_AT_ONCE = 100
-/** Far less than anybody's silence is judged by, and long enough for a large cluster to fill a transaction. */
+/** Far less than the silence that makes a node unreachable, and long enough for a large cluster to fill a transaction. */
 const QUIET_WAIT_MS = 250
-/** Of so many nodes the last one is kept, to compare the next one with. */
+/** Nodes whose last heartbeat is kept, to compare the next one with. */
 const MOST_KNOWN = 5000
 
 export interface HeartbeatQueueDeps {
   /** Writes them and reports its own failures. False when they are not written. */
   take: (heartbeats: HeartbeatFrom[]) => Promise<boolean>
   clock: Clock
-  /** It is taken for silent: that it is heard is news, whatever it says. */
+  /** The node counts as silent, so any heartbeat of it is news. */
   isMissed: (nodeId: string) => boolean
   /** How long one that tells nothing new may wait for others. */
   quietWaitMs?: number | undefined
@@ -71,7 +71,7 @@ export class HeartbeatQueue {
   }
 
   async #run(): Promise<void> {
-    // What arrives in the same moment goes along.
+    // Heartbeats that arrive in the same moment join it.
     await Promise.resolve()
     while (this.#waiting.size > 0) {
       const keys = [...this.#waiting.keys()].slice(0, MOST_AT_ONCE)

@@ -1,12 +1,12 @@
 import { AppError } from '../../platform/errors.ts'
 import { LeaseLostError } from '../../store/nouns/leases.ts'
 
-/** The store is away or slow, or is not ours to write: that no heartbeat is at fault for. */
+/** The store is away or slow, or we may not write to it: no heartbeat is at fault for that. */
 const OF_THE_STORE = new Set(['unavailable', 'timeout', 'usage'])
 
 /**
- * Writes what several nodes have said together. When that cannot be written (a text or a number that the store does not hold),
- * each is written by itself, so that one node's message is lost alone and delays no other. `onRefused` hears of those.
+ * Writes the heartbeats of several nodes together. When that fails (a text or a number that the store does not hold), it
+ * writes each by itself, so that only the bad one is lost and none is delayed. `onRefused` gets those.
  */
 export async function takeApart<T, R>(
   batch: readonly T[],

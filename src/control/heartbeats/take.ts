@@ -41,7 +41,7 @@ export interface HeartbeatOutcome {
   strays: ReportedReplica[]
 }
 
-/** Takes workers' words on their processes into the store, all or nothing, and only while we lead. */
+/** Writes what workers report of their processes into the store, all or nothing, and only while we lead. */
 export async function takeHeartbeats(
   db: Database,
   lease: HeldLease,
@@ -75,7 +75,7 @@ export async function takeHeartbeats(
   }))
 }
 
-/** What says the same as the heartbeat before it makes no turn read its node again. */
+/** A heartbeat that repeats the one before it does not make a turn read its node again. */
 export function changedNodes(outcomes: readonly HeartbeatOutcome[]): string[] {
   return outcomes.flatMap(({ nodeId, isSame }) => (isSame ? [] : [nodeId]))
 }
@@ -164,7 +164,7 @@ async function takeFreed(tx: Sql, nodeId: string, text: string | null, now: Ends
 }
 
 /**
- * Of a node that the store had lost, what it runs is no mistake: a backup that knows it may be imported yet. Only what holds
+ * What a node runs that the store had lost may be right: a backup that knows it may still be imported. Only a process in
  * the place of a replica that the rows want is stopped.
  */
 function inTheWay(
@@ -177,7 +177,7 @@ function inTheWay(
   return strays.filter(({ id }) => wanted.has(keys.get(id)!))
 }
 
-/** What people want to hear of: who is there, what serves, and what ended without being asked to. */
+/** The events for people: nodes that come back, replicas that serve, and those that ended unasked. */
 function newsOf(
   nodeId: string,
   { name, back }: { name: string; back: boolean },
@@ -196,7 +196,7 @@ function newsOf(
   ]
 }
 
-/** Times of use are written this roughly: nobody decides by less, and a busy replica would be written at every heartbeat. */
+/** Times of use are rounded to this: no decision needs more, and a busy replica would be written at every heartbeat. */
 const USED_STEP_MS = 5000
 
 /** Written only where it changed: most replicas of most heartbeats are as busy as before. Returns the rows as they are now. */
@@ -242,7 +242,7 @@ function loadOf(replica: StoredReplica, report: ReportedReplicaMessage, nowMs: n
   }
 }
 
-/** What is not mentioned has no requests; how it ended stays known. */
+/** A replica that is not mentioned has no requests; its exit stays known. */
 function unmentioned({ lastExit, measured, lastUsedMs }: StoredReplica): ReportedLoad {
   return { inFlight: 0, progress: null, lastExit, measured, lastUsedMs }
 }

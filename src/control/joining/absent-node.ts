@@ -3,9 +3,9 @@ import type { Sql } from '../../store/sql.ts'
 import { findRemoved } from '../../store/nouns/removed-nodes.ts'
 
 /**
- * What a node hears that has no row. Removed: it ends. Unknown, because the store is older than its registration: it
- * registers again, and what it runs goes on. A worker of the release before ends at `forbidden` and keeps trying at a code
- * that it does not know.
+ * The answer to a node without a row. Removed: it ends. Unknown, because the store is older than its registration: it
+ * registers again, and what it runs goes on. A worker of the release before ends at `forbidden` and retries at a code that
+ * it does not know.
  */
 export async function absentNode(sql: Sql, id: string, clusterId: string): Promise<AppError> {
   const removed = await findRemoved(sql, id)

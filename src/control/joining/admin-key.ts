@@ -4,7 +4,7 @@ import { hashSecret } from '../../platform/secrets.ts'
 import type { Database } from '../../store/sql.ts'
 import { recordFrontend } from '../../store/nouns/frontends.ts'
 
-/** How often a frontend says again that it is there; it may be away for days before its key is forgotten. */
+/** How often a frontend renews its row; it may be away for days before its key is forgotten. */
 const RECORDED_EVERY_MS = 3_600_000
 
 /**

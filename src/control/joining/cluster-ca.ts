@@ -13,14 +13,14 @@ const FROM_MS = Date.UTC(2025, 0, 1)
 const TO_MS = Date.UTC(9999, 11, 31)
 
 export interface ClusterCa {
-  /** For those who are to know what it has signed. The same on every frontend, and after every start. */
+  /** The CA certificate, for peers that verify what it has signed. The same on every frontend, and after every start. */
   certificate: string
   issue(publicKey: KeyObject, use: 'client' | 'server', name: string, lifeMs: number, nowMs: number): string
 }
 
 /**
- * Vouches inside a cluster: for gateways to data ports, for the embedded bus to nodes. Its key follows from the cluster's
- * secret, so all frontends have the same and nothing more is kept or shared.
+ * The CA of a cluster: signs gateways for data ports, and the embedded bus for nodes. Its key is derived from the cluster's
+ * secret, so all frontends have the same one and nothing more is stored or shared.
  */
 export function clusterCa(clusterSecret: string): ClusterCa {
   if (last?.clusterSecret !== clusterSecret) last = { clusterSecret, ca: makeCa(clusterSecret) }

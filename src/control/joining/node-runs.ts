@@ -7,7 +7,7 @@ import { askDataPort } from '../workers/data-port.ts'
 import { change, type ChangeDeps } from '../changes/change.ts'
 import type { AdminDeps } from '../api/deps.ts'
 
-/** A machine that is gone does not answer at all; the one that registers waits for this. */
+/** How long a registering worker waits for the probe of the other run: a machine that is gone does not answer at all. */
 const PROBE_WITHIN_MS = 2000
 
 /** Which run answers at a node's data port: its id, null for something that is not this node, undefined for silence. */
@@ -22,8 +22,8 @@ export interface Newcomer {
 }
 
 /**
- * Two processes with the key of one node, as after cloning a machine: the first is kept. Throws `conflict` when the run of
- * `node` that registered last is connected and is not this one. It is not, and the newcomer takes its place, when it
+ * When two processes have the key of one node, as after cloning a machine, the first one is kept. Throws `conflict` when
+ * another run of `node` registered last and is still connected. The newcomer takes its place when that run
  *
  * - said goodbye, or was never approved;
  * - does not answer at its data port, where another run does: the worker was started again;
@@ -51,7 +51,7 @@ export async function refuseSecondRun(deps: NodeRunDeps, node: NodeRow, newcomer
   )
 }
 
-/** What `refuseSecondRun` looked at is still so. */
+/** Throws when another run has registered since `refuseSecondRun` looked. */
 export function checkSameRun(node: NodeRow, lookedAt: NodeRow | undefined, run: string | null): void {
   if (node.run_id === null || node.run_id === run || node.run_id === lookedAt?.run_id) return
   throw new AppError('unavailable', `Another process has just registered as ${node.name}. Try again.`)

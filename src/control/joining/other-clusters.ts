@@ -5,9 +5,9 @@ import { CLUSTER_HEADER } from '../../platform/kept-cluster.ts'
 import { addressOf } from '../changes/actor-context.ts'
 import type { Conditions } from '../watch/conditions.ts'
 
-/** Machines that do not ask again for so long have gone, or belong to this cluster by now. */
+/** Machines that have not asked again for so long have gone, or have joined this cluster. */
 const FORGOTTEN_AFTER_MS = 3 * 60_000
-/** Addresses that are told of; a cluster may have hundreds of machines, and anybody can claim to be of another. */
+/** Addresses that are listed: a cluster may have hundreds of machines, and any caller can claim to be of another. */
 const MOST_NAMED = 5
 const MOST_KNOWN = 1000
 

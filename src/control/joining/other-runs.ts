@@ -5,7 +5,7 @@ import type { Database } from '../../store/sql.ts'
 import { queryAmong } from '../../store/query-among.ts'
 import type { HeartbeatFrom } from '../heartbeats/take.ts'
 
-/** A node is told so often that one of its runs does not count, and people once a minute. */
+/** How often a node is told that one of its runs does not count; people are told once a minute. */
 const ASKED_EVERY_MS = 5000
 const TOLD_EVERY_MS = 60_000
 const MOST_KNOWN = 5000
@@ -19,8 +19,8 @@ export interface OtherRunsDeps {
 }
 
 /**
- * Heartbeats of a run that is not the one of its node: of a second process with the same key, which was taken in while the
- * first was cut off, or the other way round. The node is told to ask a frontend, which says to one of them that it is second.
+ * Heartbeats of a run that is not the registered one of its node: a second process with the same key registered while the
+ * first was cut off, or the other way round. The node is told to ask a frontend, which refuses one of them as the second.
  */
 export class OtherRuns {
   readonly #deps: OtherRunsDeps

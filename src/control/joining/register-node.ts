@@ -28,7 +28,7 @@ export type RegisterDeps = ChangeDeps &
   Pick<AdminDeps, 'clock' | 'approves' | 'autoApprove'> &
   Pick<NodeRunDeps, 'probeRun'> &
   Partial<Pick<AdminDeps, 'onNodeRemoved' | 'onNodeSeen'>> & {
-    /** Ours, unless somebody has proved it in a way of his own. */
+    /** Replaces the check of the signature, for callers that prove the key in another way. */
     checkProof?: typeof checkProof
   }
 
@@ -48,16 +48,16 @@ export async function registerNode(
   const prove = deps.checkProof ?? checkProof
   prove(registration, signature, deps.clock.nowMs())
   const aheadMs = registration.signed_at - deps.clock.nowMs()
-  // Signed by the key that goes, it names the key that comes: nobody else can put a key in its place.
+  // The old key signs the new one, so only the holder of the old key can replace it.
   if (replaces) checkProof(registration, replaces.signature, deps.clock.nowMs(), replaces.public_key)
   let replacedKey: string | undefined
   const address = checkDeclaration(registration, request.socket.remoteAddress)
   const why = approvalOf(deps, registration.public_key)
   const run = runOf(request)
   const lookedAt = await nodeOf(deps.db, registration, replaces)
-  // Our own worker is inside this very program, and its data folder is locked: what registered before it has ended.
+  // Our own worker runs in this process and its data folder is locked, so an earlier run of it has ended.
   if (lookedAt && !deps.approves(registration.public_key)) {
-    // What a stranger asks must not make us call anywhere.
+    // A stranger's call must not make us connect anywhere.
     if (!(await findToken(deps.db, token))) throw new AppError('unauthorized', UNKNOWN_TOKEN)
     await refuseSecondRun(deps, lookedAt, { run, address, bootId: registration.boot_id })
   }
@@ -76,7 +76,7 @@ export async function registerNode(
     const facts = toFacts(registration, known?.id ?? randomUUID(), address, run)
     if (known) await comeBack(tx, tell, facts, known, registration)
     else {
-      // Our own worker needs no token that still works: it is inside this very program.
+      // Our own worker needs no valid token: it runs in this process.
       if (!deps.approves(registration.public_key)) await spend(tx, shown)
       await join(tx, tell, facts, shown, why, registration)
     }
@@ -164,9 +164,8 @@ async function join(
 }
 
 /**
- * What an admin decided stays. A new boot, and only that, has none of the old replicas. Which token it shows does not
- * matter any more, as long as it is one of ours: its key says who it is, and a token that has ended since must not keep
- * a machine from restarting.
+ * What an admin decided stays. A new boot, and only that, has none of the old replicas. Any token of ours will do, even
+ * an ended one: the node's key identifies it, and an ended token must not keep a machine from restarting.
  */
 async function comeBack(
   tx: Sql,

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/run/log.ts'
 import type { Database } from '../../store/sql.ts'
 import { queryAmong } from '../../store/query-among.ts'
 
-/** A node is told so often that it is not known, and people once a minute. */
+/** How often a node is told that it is unknown; people are told once a minute. */
 const ASKED_EVERY_MS = 5000
 const TOLD_EVERY_MS = 60_000
 const MOST_KNOWN = 5000
@@ -18,8 +18,8 @@ export interface UnknownNodesDeps {
 }
 
 /**
- * Nodes that are heard and have no row: the store is older than they are, or they were removed and did not hear of it. Each
- * is told to ask a frontend what it is, and finds out which of the two.
+ * Nodes that send heartbeats and have no row: the store is older than they are, or they were removed and missed the message.
+ * Each is told to ask a frontend, whose answer says which of the two holds.
  */
 export class UnknownNodes {
   readonly #deps: UnknownNodesDeps
@@ -31,7 +31,7 @@ export class UnknownNodes {
     this.#deps = deps
   }
 
-  /** Looks whether there are rows of these nodes, whose heartbeats were not taken. */
+  /** Checks whether these nodes, whose heartbeats were not taken, have rows. */
   async look(nodeIds: readonly string[]): Promise<void> {
     const { db, bus, clock, log, clusterId } = this.#deps
     const nowMs = clock.nowMs()

@@ -4,7 +4,7 @@ import type { Node, World } from '../../core/types.ts'
 import type { Metrics, Sample } from '../../platform/metrics/metrics.ts'
 import { memoryGauges } from './memory-gauges.ts'
 
-/** What the leader knows; nothing of it is shown by those who follow, so that a cluster counts once. */
+/** What the leader knows. Other frontends leave these gauges out, so that each cluster is counted once. */
 export interface ClusterFacts {
   /** Of the lease; undefined while another leads. */
   epoch: () => number | undefined
@@ -14,7 +14,7 @@ export interface ClusterFacts {
   heardMsAgo: (nodeId: string) => number | undefined
 }
 
-/** The cluster as its leader sees it when somebody asks. */
+/** The cluster as its leader sees it at each scrape. */
 export function clusterGauges(metrics: Metrics, facts: ClusterFacts): void {
   const { epoch, after } = facts
   const gauge = (name: string, help: string, labels: string[], read: (world: World, plan: Plan) => Iterable<Sample>) =>

@@ -6,7 +6,7 @@ import { SHORT_BOUNDS, timed } from '../../platform/metrics/call-times.ts'
 
 export type ControlCounts = ReturnType<typeof controlMetrics>
 
-/** What control counts as it goes. What it knows of the cluster is read when somebody asks: `clusterGauges`. */
+/** The counters of control. Gauges of the cluster are read at each scrape: `clusterGauges`. */
 export function controlMetrics(metrics: Metrics) {
   const placements = metrics.counter('flotilla_placements_total', 'Replicas that were given a place.', ['model'])
   const evictions = metrics.counter('flotilla_evictions_total', 'Replicas that made room for another model.', [

@@ -3,7 +3,7 @@ import { needOf } from '../../core/placement/need-of.ts'
 import type { Model, Node, Replica, World } from '../../core/types.ts'
 import type { Metrics, Sample } from '../../platform/metrics/metrics.ts'
 
-/** Memory of nodes and replicas: what there is, what is held for whom, what was computed and what was seen. */
+/** Memory of nodes and replicas: what there is, what is held, what was estimated and what was measured. */
 export function memoryGauges(metrics: Metrics, world: () => World | undefined): void {
   metrics.gauge(
     'flotilla_node_memory_bytes',

@@ -17,8 +17,8 @@ export interface ColdLoadDeps {
 const LONGER_MS = 10_000
 
 /**
- * Takes in that somebody waits for a model, and says how far it is. What is wanted is in the store, so that a load goes on
- * whoever leads; the answer comes from the world after the last turn, so that asking costs next to nothing.
+ * Records that a gateway waits for a model, and answers how far it is. The demand is in the store, so that a load survives
+ * a failover; the answer comes from the world after the last turn, so that asking is cheap.
  */
 export class ColdLoads {
   readonly #deps: ColdLoadDeps
@@ -36,7 +36,7 @@ export class ColdLoads {
   ): Promise<LoadStatus> {
     const demand = world.demands.find(({ modelName }) => modelName === name)
     const { nowMs } = world
-    // Answered as if it were written already: what comes of it need not be asked for again.
+    // Answers as if the demand were written already, so that the gateway need not ask again.
     const wanted = demand ?? { modelName: name, sinceMs: nowMs, wantedUntilMs: nowMs + wantedMs }
     const asWanted = demand ? world : { ...world, demands: [...world.demands, wanted] }
     const status = loadStatusOf(asWanted, name, this.#deps.policy, demand && plan)

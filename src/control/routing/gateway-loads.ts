@@ -32,8 +32,8 @@ export class GatewayLoads {
   }
 
   /**
-   * Gateways tell within a fraction of a second, workers with each heartbeat; of what gateways no longer route to only
-   * workers know, and of everything until a gateway was heard.
+   * Gateways report within a fraction of a second, workers with each heartbeat. Replicas without a route are known from
+   * workers only; so are all of them until a gateway was heard.
    */
   inFlightOf({ id, state, inFlight }: Pick<StoredReplica, 'id' | 'state' | 'inFlight'>): number {
     if (!this.#hasHeard || state !== 'ready') return inFlight

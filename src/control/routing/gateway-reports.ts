@@ -5,7 +5,7 @@ import { GatewayLoads } from './gateway-loads.ts'
 import type { Heard } from '../views/live/picture.ts'
 import { Traffic } from './traffic.ts'
 
-/** What gateways tell of their requests, for people. Every frontend hears all of it, whoever leads. */
+/** What gateways report of their requests, for people. Every frontend hears all of it, not only the leader. */
 export function hearGateways(
   bus: Pick<Bus, 'subscribe'>,
   clock: Clock,

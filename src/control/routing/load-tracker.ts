@@ -1,7 +1,7 @@
 import type { GatewayLoadMessage } from '../../api/bus/messages.ts'
 import type { ModelLoad, Replica } from '../../core/types.ts'
 
-/** What is older than this counts for little: a burst of a second or two starts nothing. */
+/** Older samples count for little, so that a burst of a second or two starts nothing. */
 const MEMORY_MS = 10_000
 /** A gateway that is silent for so long has no requests any more, or is gone with them. */
 const SILENT_AFTER_MS = 2000
@@ -19,8 +19,8 @@ interface Average {
 }
 
 /**
- * How busy each model is, averaged over the last seconds, from what gateways tell of their requests and workers of theirs.
- * Held in memory by the leader alone: a new one has forgotten it and takes some seconds to know.
+ * How busy each model is, averaged over the last seconds, from the reports of gateways and workers. Held in memory by the
+ * leader alone: a new leader needs some seconds to know it.
  */
 export class LoadTracker {
   readonly #gateways = new Map<string, Gateway>()

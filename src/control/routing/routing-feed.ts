@@ -15,16 +15,16 @@ import { dataKeyOf } from '../workers/data-key.ts'
 import { modelState } from '../../core/explain/model-state.ts'
 import { bytesOf, cutTable, MOST_PART_BYTES, type RoutingPart } from './routing-parts.ts'
 
-/** A node that was heard this recently needs no probe: three heartbeats, as for its liveness, if nobody says otherwise. */
+/** A node that was heard this recently needs no probe: by default three heartbeats, as for its liveness. */
 const HEARD_WITHIN_MS = 15_000
 /** Free VRAM changes with every heartbeat; in steps of this much it hardly ever changes the table. */
 const VRAM_STEP = 2 ** 30
-/** How often it is told which nodes were heard: gateways take a node's life for granted for 30 s after that. */
+/** How often gateways are told which nodes were heard; they take such a node to be alive for 30 s. */
 const HEARD_EVERY_MS = 10_000
 /** Of one delta: about 39 bytes each. */
 const MOST_HEARD = 20_000
 
-/** The routing table as the leader tells it to the gateways: a snapshot for who asks, deltas for who has one. */
+/** The routing table as the leader sends it to the gateways: a snapshot on request, then deltas. */
 export class RoutingFeed {
   readonly #feed = randomUUID()
   readonly #clusterSecret: string
@@ -40,7 +40,7 @@ export class RoutingFeed {
   /** What the routes and models were made from. */
   #madeFrom: Pick<StoredWorld, 'models' | 'nodes' | 'replicas' | 'rules'> | undefined
   #heardToldMs = Number.NEGATIVE_INFINITY
-  /** Since their rows were read: a heartbeat that tells nothing new is no reason to read a node again. */
+  /** When nodes were last heard, if later than their rows say: a routine heartbeat does not make a turn read the row again. */
   readonly #heardMs = new Map<string, number>()
   readonly #filled = Promise.withResolvers<void>()
 
@@ -50,7 +50,7 @@ export class RoutingFeed {
     this.#heardWithinMs = heardWithinMs
   }
 
-  /** There is a world to tell of. A leader that has not taken a turn yet would tell gateways that there is nothing at all. */
+  /** There is a world to send. Before its first turn a leader would send gateways an empty table. */
   get filled(): Promise<void> {
     return this.#filled.promise
   }
@@ -79,7 +79,7 @@ export class RoutingFeed {
       heard,
     }
     if (this.#version === fromVersion || bytesOf(delta) <= MOST_PART_BYTES) return delta
-    // Too much for one message: a delta that fits no table makes every gateway ask for the table, which comes in parts.
+    // Too much for one message: a delta that fits no table makes every gateway fetch the table, which comes in parts.
     const version = this.#version
     return { feed: this.#feed, ...this.#from, from_version: version, version, set: [], removed: [], heard }
   }
@@ -97,7 +97,7 @@ export class RoutingFeed {
     return { feed: this.#feed, ...this.#from, version: this.#version, parts: length, ...found }
   }
 
-  /** What there is to tell of a world. Of one whose rows are the very same there is nothing, and nothing is looked at. */
+  /** The difference that a world makes. When its rows are the same objects, there is none and nothing is compared. */
   #redraw(world: StoredWorld): { set: RouteMessage[]; removed: string[]; modelsChanged: boolean } {
     const { models, nodes, replicas, rules } = world
     const from = this.#madeFrom

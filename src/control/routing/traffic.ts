@@ -5,7 +5,7 @@ import { StepCounts, type Counts } from './step-counts.ts'
 
 /** Over so many steps a rate is taken, and as much as has passed of the one that runs. */
 const RATE_STEPS = 5
-/** Figures are worked out anew no more often: they are about seconds, and each look would send them all. */
+/** Figures are computed at most this often: they are about seconds, and each update would send them all. */
 const VIEW_EVERY_MS = 1000
 /** Silence is ordinary for a gateway without requests; one for so long is gone. The longest silent makes room. */
 const FORGOTTEN_AFTER_MS = 3_600_000
@@ -37,7 +37,7 @@ export class Traffic {
     const nowMs = this.#clock.nowMs()
     const known = this.#gateways.get(report.gateway)
     this.#remember(report, nowMs)
-    // One that was served before we listened is no traffic of now, unless it is the first that this gateway says.
+    // Requests from before we listened are not current traffic, unless this is the gateway's first report.
     if (!known && report.seq > 1) return
     // What a gateway publishes arrives in order: a number that is no higher is of another run of it.
     const before = known && known.report.seq < report.seq ? known.report : { models: {}, replicas: {} }

@@ -51,6 +51,6 @@ function decisionOf({ modelName, ticks }: BreakerMove, plan: Plan, nowMs: number
 function toEvent({ modelName, untilMs, news }: BreakerMove, decision: RuleDecision | null): NewEvent {
   const about = { actor: 'control', action: `rule.${news}`, modelName }
   if (news === 'satisfiable') return { ...about, reason: `the rule of ${modelName} can be met again` }
-  const reason = `the rule of ${modelName} cannot be met: ${decision?.reason ?? 'nobody says why'}`
+  const reason = `the rule of ${modelName} cannot be met: ${decision?.reason ?? 'no reason is known'}`
   return { ...about, reason, data: { missing: decision?.missing ?? 0, until: untilMs } }
 }

@@ -4,7 +4,7 @@ import type { Replica } from '../../core/types.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import type { ControlCounts } from '../metrics/control-metrics.ts'
 
-/** What control has done, told once, with ids, and counted. Considering is silent. */
+/** Logs and counts what control has done, once, with ids. Plans that are not carried out are not logged. */
 export type ControlEvents = ReturnType<typeof controlEvents>
 
 export function controlEvents(log: Logger, counts?: Pick<ControlCounts, 'step' | 'moved' | 'gone'>) {

@@ -12,8 +12,8 @@ const MOST_REMEMBERED = 1000
 
 /**
  * What this frontend writes while it leads, besides its turns: heartbeats, answers to commands, facts of models. Most of it
- * is no event, so that a turn which goes by events would not hear of it. Noted before it is written and until a turn that
- * began after its end has been committed: whatever a turn could see in the store is noted while it looks.
+ * makes no event, so a turn that goes by events would miss it. An entry stands from before the write until a turn that
+ * began after the write has been committed: whatever a turn may see in the store is noted while it reads.
  */
 export class OwnWrites {
   readonly #writes = new Set<Write>()
@@ -34,7 +34,7 @@ export class OwnWrites {
       if (write.nodeIds.length + modelNames.length === 0) this.#writes.delete(write)
       return result
     } finally {
-      // Also when it failed: that the answer was lost does not mean that nothing was written.
+      // Also after a failure: the answer may be lost although the write succeeded.
       write.ended = this.#now
       if (this.#writes.size > MOST_REMEMBERED) this.#lose()
     }

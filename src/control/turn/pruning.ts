@@ -5,7 +5,7 @@ import { pruneFrontends } from '../../store/nouns/frontends.ts'
 import { checkLease, type HeldLease } from '../../store/nouns/leases.ts'
 import { pruneModelRows } from '../../store/nouns/prune-models.ts'
 
-/** Events are for people: what nobody looked up within a month is not looked up. */
+/** Events are for people, who rarely look back further than a month. */
 const EVENTS_KEPT = { most: 10_000, maxAgeMs: 30 * 86_400_000 }
 const PERIOD_MS = 5 * 60_000
 
@@ -20,7 +20,7 @@ export class Pruning {
     this.#clock = clock
   }
 
-  /** Does nothing while the last time was a short while ago. */
+  /** Does nothing when the last run was a short while ago. */
   async run(lease: HeldLease): Promise<void> {
     if (this.#clock.nowMs() < this.#atMs) return
     this.#atMs = this.#clock.nowMs() + PERIOD_MS

@@ -46,7 +46,7 @@ export function replicaFailed(
   }
 }
 
-/** Nobody asked it to end. */
+/** It ended without a command. */
 export function replicaLost(replica: OnNode, nodeName: string, why: string): NewEvent {
   return { ...about(replica, nodeName, 'lost'), reason: `${keyOf(replica)} is lost: ${why}` }
 }

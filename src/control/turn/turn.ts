@@ -53,7 +53,7 @@ const DEAF_AFTER_MS = 10_000
 export interface TurnContext {
   limits: LivenessLimits
   policy: PlacePolicy
-  /** Undefined when we have not been listening: newly elected, or the bus was away. Silence before is ours, not the nodes'. */
+  /** Undefined when we have not been listening: newly elected, or the bus was away. Missing heartbeats before then do not count. */
   hearing: Hearing | undefined
   /** Where turns are seldom, so long without one is no break yet. */
   deafAfterMs?: number | undefined
@@ -74,7 +74,7 @@ export interface TurnContext {
   decide?: Decide
 }
 
-/** Who makes plans, and who looks them over. */
+/** The planner, and the check of its plans. */
 export interface Decide {
   reconcile: typeof reconcile
   checkPlan: typeof checkPlan
@@ -131,7 +131,7 @@ async function noteSilence(tx: Sql, { limits, answering }: TurnContext, hearingS
   return judged
 }
 
-/** Judged inside the transaction: waiting for it may be what made us deaf. */
+/** Judged inside the transaction: waiting for the transaction may be what kept us from hearing heartbeats. */
 async function stillHearing(tx: Sql, before: Hearing | undefined, deafAfterMs = DEAF_AFTER_MS): Promise<Hearing> {
   const [row] = await tx.query<{ now: number }>('select now_ms() as now')
   const { now } = row!
@@ -171,7 +171,7 @@ function newsOf({ nodes }: World, { steps }: Plan): NewEvent[] {
   })
 }
 
-/** Told when it begins and when it ends, not in between, whoever leads. */
+/** Reported when it begins and when it ends, not in between, also across a change of leader. */
 async function tellFreeze(tx: Sql, { frozen }: Plan, known: boolean | undefined): Promise<TurnOutcome['freeze']> {
   const isFrozen = frozen.length > 0
   const last = known ?? (await newestEventOf(tx, ['cluster.frozen', 'cluster.thawed']))

@@ -14,8 +14,8 @@ interface Known {
 }
 
 /**
- * Tells of rules that cannot be met: of each once per change of its reasons, and only when they last. At every start there
- * is a moment without nodes.
+ * Reports rules that cannot be met: each once per change of its reasons, and only when they last. At every start there is a
+ * moment without nodes.
  */
 export class UnmetRules {
   readonly #clock: Clock

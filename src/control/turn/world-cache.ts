@@ -15,7 +15,7 @@ export interface KeptWorld {
   memory: Memory
 }
 
-/** However sure we are of what has changed, everything is read and planned anew this often. */
+/** How often everything is read and planned anew, even if nothing seems to have changed. */
 const WHOLE_EVERY_MS = 30_000
 /** More changes than these are not worth picking out. */
 const MOST_EVENTS = 500

@@ -11,7 +11,7 @@ import { modelState } from '../../core/explain/model-state.ts'
 import { problemsOf, type Advise } from '../../core/explain/problems.ts'
 import { ruleViewer } from './rule-view.ts'
 
-/** What would help is found out for so many rules: each takes a look at every node. */
+/** Advice is computed for so many rules only: each search visits every node. */
 const MOST_ADVISED = 20
 
 /** The whole cluster as one screen shows it. */

@@ -12,7 +12,7 @@ import { findRule, listRules, type RuleRow } from '../../store/nouns/rules.ts'
 import { loadWorld, type StoredWorld } from '../../store/world/world.ts'
 import { failureText } from '../../core/explain/failure-text.ts'
 
-/** What has to be said to whoever changes a rule that is in the configuration. */
+/** The warning to an admin who changes a rule that is in the configuration. */
 export const OVERWRITTEN =
   'It is in the configuration of a frontend: the next start of a frontend overwrites what is changed here.'
 
@@ -75,7 +75,7 @@ function stateOf(row: RuleRow, { wanted, ready, coming }: Counts, nowMs: number)
   return ready + coming >= wanted ? 'starting' : 'unmet'
 }
 
-/** A rule may come before its model; it waits, and says for what. */
+/** A rule may exist before its model; it waits, and says so. */
 function undefinedReason({ model_name: name }: RuleRow, { wanted }: Counts): string | null {
   return wanted === 0 ? null : `There is no model "${name}": define the model or load it once.`
 }

@@ -29,7 +29,7 @@ export class Conditions {
     this.#standing.set(name, condition)
   }
 
-  /** It holds no longer; a line in the log if it did. */
+  /** The condition has ended; the log has a line if it held. */
   end(name: string): void {
     const condition = this.#standing.get(name)
     if (!condition) return
@@ -37,7 +37,7 @@ export class Conditions {
     this.#log.info({ condition: name }, `over: ${condition.text}`)
   }
 
-  /** Begins or ends it, for what is looked at again and again. */
+  /** Begins or ends it, for a condition that is checked repeatedly. */
   look(name: string, condition: Condition | undefined): void {
     if (condition) this.begin(name, condition)
     else this.end(name)

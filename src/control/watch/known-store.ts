@@ -11,7 +11,7 @@ import type { Conditions } from './conditions.ts'
 /** The file in the data folder of a frontend. */
 export const SEEN_FILE = 'store.seen'
 const WRITE_EVERY_MS = 60_000
-/** So long people are told that the store went back: by then whoever restored it has seen it, and nodes are back. */
+/** How long people are told that the store went back: by then the admin who restored it has seen it, and nodes are back. */
 const TOLD_FOR_MS = 60 * 60_000
 
 const OTHER = 'a store of another cluster'
@@ -37,8 +37,8 @@ export interface KnownStoreDeps {
 }
 
 /**
- * What this frontend knows of its store: whose it is, and how far it has been. It can be swapped while frontends run
- * (failover to a fresh standby, a restored volume), and then what is read from it is not what was written.
+ * What this frontend knows of its store: its cluster, and how far it has been. The store can be swapped while frontends run
+ * (failover to a fresh standby, a restored volume); what they read from it then is not what they wrote.
  */
 export class KnownStore {
   readonly clusterId: string
@@ -60,17 +60,17 @@ export class KnownStore {
     this.#isWritten = before?.secret_hash === deps.secretHash
   }
 
-  /** Called when the store is older than it was: what is kept in memory of it is of a future that did not happen. */
+  /** Called when the store went back to an older state: caches of it are no longer valid. */
   onBack(callback: () => void): void {
     this.#onBack.push(callback)
   }
 
-  /** Why the store is not ours, if it is not. Then nothing of it may be told to anybody, and nothing written. */
+  /** Why the store is not ours, if it is not. Then the frontend must not serve anything from it, nor write to it. */
   foreign(): string | undefined {
     return this.#foreign
   }
 
-  /** Looks whose store it is and how far it is. False when it is not ours. */
+  /** Checks the cluster of the store and how far it is. False when it is not ours. */
   async look(): Promise<boolean> {
     const { db, conditions, clusterId } = this.#deps
     let mark: StoreMark
@@ -132,7 +132,7 @@ export class KnownStore {
       writeWhole(file, `${JSON.stringify(this.#seen)}\n`)
       this.#isWritten = true
     } catch (error) {
-      // A full disk: tried again in a minute, and only a restart meanwhile would know less.
+      // A full disk, say: retried in a minute. Only a restart meanwhile would lose the mark.
       log.debug({ file, error: messageOf(error) }, 'control: what was seen of the store is not kept')
     }
   }

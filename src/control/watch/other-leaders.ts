@@ -1,9 +1,9 @@
 import type { LeaderMessage } from '../../api/bus/messages.ts'
 import type { Condition } from './conditions.ts'
 
-/** More than these do not lead at once; of further ones the oldest word is forgotten. */
+/** Leaders that are remembered; the one heard longest ago is forgotten first. */
 const MOST_LEADERS = 16
-/** So often it must have been heard besides: a process that was frozen hears many at once, and a clock may jump. */
+/** Messages it must have sent as well: a process that was frozen gets many at once, and a clock may jump. */
 const FEWEST_WORDS = 3
 
 interface Heard {
@@ -16,7 +16,7 @@ interface Heard {
 /**
  * Leaders beside us on one bus. There is one lease in a store, so two of them for longer than a lease have different stores:
  * a PostgreSQL that was copied, or one frontend with another database URL. A failover, or a leader that was frozen and wakes,
- * says at most a word or two after another has begun.
+ * sends at most a message or two after another has begun.
  */
 export class OtherLeaders {
   readonly #leaseTtlMs: number
@@ -39,7 +39,7 @@ export class OtherLeaders {
     if (this.#heard.size > MOST_LEADERS) this.#heard.delete(this.#heard.keys().next().value!)
   }
 
-  /** We do not lead, or begin to: what was said before is no word of another beside us. */
+  /** We do not lead, or begin to: earlier messages do not show a second leader. */
   forget(): void {
     this.#heard.clear()
   }
@@ -54,7 +54,7 @@ export class OtherLeaders {
   }
 }
 
-/** Whether `a` led before `b`: both sides find the same, so that exactly one of two stands back. */
+/** Whether `a` led before `b`. Both sides reach the same answer, so exactly one of two steps down. */
 export function isBefore(a: LeaderMessage, b: LeaderMessage): boolean {
   if (a.since !== b.since) return a.since < b.since
   return a.owner === b.owner ? a.feed < b.feed : a.owner < b.owner

@@ -27,7 +27,7 @@ const TRY_AGAIN_MS = 10_000
 const SILENT_AFTER_MS = 5000
 const MOST_GATEWAYS = 1000
 const MOST_NODES = 1000
-/** Heartbeats and logs are compared by times; less is nothing that a person would notice. */
+/** Heartbeats and logs are compared by times; a person would not notice less. */
 const CLOCK_LIMIT_MS = 5000
 
 type Unreachable = NonNullable<GatewayLoadMessage['unreachable']>
@@ -39,7 +39,7 @@ type Unreachable = NonNullable<GatewayLoadMessage['unreachable']>
 export class ReachWatch {
   readonly #deps: ReachWatchDeps
   readonly #gateways = new Map<string, { atMs: number; nodes: Unreachable }>()
-  /** Tried from here in vain. */
+  /** Not reachable from here. */
   readonly #tried = new Map<string, SeenNode & { why: string; atMs: number }>()
   #standing = new Set<string>()
   readonly #loop: Loop

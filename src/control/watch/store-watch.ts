@@ -3,13 +3,13 @@ import { AppError, messageOf } from '../../platform/errors.ts'
 import { LeaseLostError } from '../../store/nouns/leases.ts'
 import type { Condition, Conditions } from './conditions.ts'
 
-/** A single failure mends itself before a person could read of it. */
+/** A single failure is over before a person could read of it. */
 const FAILING_FOR_MS = 1000
 const LEAST_FAILURES = 2
 /** A failover makes one leader lose its lease once. More often within this time, its turns are too slow. */
 const UNSTEADY = { losses: 3, withinMs: 2 * 60_000 }
 
-/** What a store that cannot be written or is too slow looks like: turns fail, or lose the lease again and again. */
+/** Detects a store that cannot be written or is too slow: turns fail, or lose the lease again and again. */
 export class StoreWatch {
   readonly #conditions: Pick<Conditions, 'look'>
   readonly #clock: Pick<Clock, 'nowMs'>
@@ -35,7 +35,7 @@ export class StoreWatch {
     this.#conditions.look('turns', failing(error))
   }
 
-  /** A turn has ended well. */
+  /** A turn has succeeded. */
   turnEnded(): void {
     const nowMs = this.#clock.nowMs()
     this.#failures = 0

@@ -6,7 +6,7 @@ import type { AdminDeps } from '../api/deps.ts'
 /** How long a worker may take to answer, over what the command itself makes it wait. */
 const ANSWER_WITHIN_MS = 5000
 
-/** Asks the worker of a node. What it refuses is its own word; silence is told with the node's name. */
+/** Sends a request to the worker of a node. A refusal has the worker's own text; silence becomes an error with the node's name. */
 export async function askWorker<N extends RequestName>(
   { bus }: Pick<AdminDeps, 'bus'>,
   { id, name, liveness }: Pick<NodeRow, 'id' | 'name' | 'liveness'>,

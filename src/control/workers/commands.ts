@@ -78,7 +78,7 @@ export class Commands {
       // The first phase there is; the heartbeat that follows says which one it is in.
       move = { to: 'installing', knownFromSeq: reply.known_from_seq }
     } catch (error) {
-      // Silence is tried again at the next turn; a refusal is the worker's last word on this replica.
+      // The next turn retries after silence; a refusal is final for this replica.
       if (!(error instanceof AppError) || error.code === 'unavailable') throw error
       move = { to: 'failed', error: error.message }
     }

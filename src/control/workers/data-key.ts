@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 const MOST_KNOWN = 10_000
 const known = new Map<string, string>()
 
-/** Each node's own: a node that gives its key away opens nobody else's data port. Nothing to store, the same after a restart. */
+/** One key per node: a leaked key opens no other node's data port. It is derived, so nothing is stored and a restart keeps it. */
 export function dataKeyOf(clusterSecret: string, nodeId: string): string {
   const name = `${clusterSecret} ${nodeId}`
   const before = known.get(name)

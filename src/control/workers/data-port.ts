@@ -50,7 +50,7 @@ export function askDataPort(
   })
 }
 
-/** A connection of its own to a data port: in TLS when the port has a certificate, to nobody but who shows that one. */
+/** A new connection to a data port: TLS when the port has a certificate, and only to a peer that shows that one. */
 export function dataPortConnection(
   clusterSecret: string,
   { fingerprint, host, port }: Address & { fingerprint: string | null },

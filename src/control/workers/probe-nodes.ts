@@ -8,12 +8,12 @@ import { dataKeyOf } from './data-key.ts'
 import { dataPortConnection } from './data-port.ts'
 
 const PROBE_TIMEOUT_MS = 2000
-/** More silent nodes than this at once are a mass disappearance, and nothing is taken from those. */
+/** More silent nodes than this at once are a mass disappearance, in which replicas are not given up. */
 const MOST_PROBES = 64
 
 /**
- * Which of the nodes that are about to be judged offline still answer requests. Their heartbeats are lost on the way, to
- * us or to the bus; but what they serve they serve, and it must not be taken from them.
+ * Which of the nodes that are about to be judged offline still answer requests. Their heartbeats are lost on the way, but
+ * their replicas serve and must not be given up.
  */
 export async function findAnswering(
   sql: Sql,

@@ -26,7 +26,7 @@ export interface UnloadOrder {
   force: boolean
   /** How long the worker may take until they are gone; it goes on afterwards. */
   waitMs: number
-  /** Only the one with this id, which is to come back. */
+  /** Only the replica with this id, which is to start again. */
   restarts?: string
   /** Looked at before anything is touched; throws to leave all as it is. */
   mayUnload?: (node: NodeRow, replacements: Replacements) => void
@@ -39,18 +39,18 @@ export interface Unloading {
   keptByRule: boolean
   /** The model has other replicas that serve. */
   othersServe: boolean
-  /** The worker was there to hear of it. Where it was not, the rows will tell it. */
+  /** The worker got the command. Otherwise a later turn repeats it from the rows. */
   answered: boolean
 }
 
 /**
- * Stops replicas of a model on one node. The rows are what makes it happen, however often messages are lost; asking the
- * worker as well makes it happen now, and is the only way to know what is gone.
+ * Stops replicas of a model on one node. The rows make it happen even if messages are lost; asking the worker as well makes
+ * it happen now, and is the only way to know what is gone.
  */
 export async function unload(deps: UnloadDeps, nodeId: string, order: UnloadOrder): Promise<Unloading> {
   const { node, world, matched, keptByRule, othersServe } = await change(deps, async (tx, tell) => {
     const node = await neededNode(tx, nodeId)
-    // Who waited for it is served by now, or says again within seconds that it waits.
+    // A waiting client is served by now, or its gateway repeats the demand within seconds.
     await deleteDemand(tx, order.modelName)
     const world = await loadWorld(tx)
     const matched = world.replicas.filter((replica) => replica.nodeId === nodeId && isMeant(replica, order))
@@ -59,8 +59,8 @@ export async function unload(deps: UnloadDeps, nodeId: string, order: UnloadOrde
     const moved = matched.filter(({ state }) => !isEnding(state))
     if (order.restarts !== undefined && moved.length === 0) throw alreadyEnding(order)
     const othersServe = world.replicas.some((one) => isOther(one, order, matched))
-    // Without a rule nobody would start it again, unless it is wanted as if somebody waited for it. Where others serve the
-    // demand would start nothing, and be settled by nothing.
+    // Without a rule only a demand starts it again. Where other replicas serve, the demand would start nothing, and nothing
+    // would settle it.
     const isForgotten = order.restarts !== undefined && !replacements.wanted && !othersServe
     if (isForgotten) await saveDemand(tx, order.modelName, LOAD_WANTED_MS)
     for (const replica of moved) await moveReplica(tx, replica, { to: endingState(replica.state) })
@@ -93,7 +93,7 @@ function alreadyEnding({ modelName, replicaIndex = 0 }: UnloadOrder): AppError {
   return new AppError('conflict', `${replicaKey(modelName, replicaIndex)} is being stopped already, or is gone.`)
 }
 
-/** Whatever was started after this order was given is not meant by it. */
+/** Replicas that were started after this command are not affected. */
 function fenceOf({ nowMs }: StoredWorld, matched: readonly Replica[]): number {
   return matched.length === 0 ? nowMs : Math.max(...matched.map(({ generation }) => generation))
 }

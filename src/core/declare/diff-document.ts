@@ -3,11 +3,11 @@ import type { Model, Rule } from '../types.ts'
 import type { Change, Declaration, DeclaredRule, NodeEntry, Overrides, Settings } from './types.ts'
 
 export interface DiffOptions {
-  /** What is not listed goes. */
+  /** Removes what the document does not list. */
   prune: boolean
 }
 
-/** What has to change for everything to be as declared: models first, then rules, then nodes, each by name. */
+/** The changes that make the cluster match the document: models first, then rules, then nodes, each by name. */
 export function diffDocument(settings: Settings, wanted: Declaration, { prune }: DiffOptions): Change[] {
   return [
     ...diffModels(settings.models, wanted.models, prune),
@@ -51,7 +51,7 @@ function diffRules(before: readonly Rule[], wanted: readonly DeclaredRule[], pru
     if (one && canonicalJson(declaredPart(one)) === canonicalJson(declaredPart(after))) continue
     changes.push({ noun: 'rule', name, ...(one ? { before: one } : {}), after })
   }
-  // A rule of the configuration would be back at the next start.
+  // The next start would make a rule of the configuration again.
   const surplus = prune ? [...had.values()].filter(({ source }) => source === 'api') : []
   for (const one of surplus) changes.push({ noun: 'rule', name: one.modelName, before: one })
   return changes.toSorted(byName)
@@ -83,7 +83,7 @@ function overridesAfter(before: Overrides, entry: NodeEntry, prune: boolean): Ov
     labels: labels === undefined ? unsaid.labels : (labels ?? {}),
     slots: slots === undefined ? unsaid.slots : slots,
     budget: budget === undefined ? unsaid.budget : budget,
-    // Somebody emptied it for a reason, which no list of what there should be knows of.
+    // An admin drained it for a reason that the document does not know.
     isDraining: isDraining ?? before.isDraining,
   }
 }

@@ -5,8 +5,8 @@ import { reservedReplica } from '../reconcile/reserved-replica.ts'
 import type { Node, Replica, World } from '../types.ts'
 
 /**
- * Everything that was planned happens at once: what ends is gone, what starts serves and takes what was claimed, and who
- * waits for a model that serves now waits no longer. `nowMs` is the time when all that is done.
+ * Carries out a whole plan at once: stopped replicas are gone, started ones serve and take what they claimed, and demands
+ * for models that serve now are met. `nowMs` is the time when all of it is done.
  */
 export function execute(world: World, plan: Plan, nowMs: number = world.nowMs): World {
   const ended = new Set(plan.steps.flatMap((step) => (step.kind === 'reserve' ? [] : [step.replica])))
@@ -38,7 +38,7 @@ function serving(replica: Replica, nowMs: number): Replica {
   return { ...replica, state: 'ready', measured, readySinceMs: nowMs }
 }
 
-/** Somebody who asks again is served: by a replica of this revision on a node where it may be. */
+/** A repeated request is served: a replica of this revision runs on a node where the rule allows it. */
 function isServed({ replicas, nodes, models, rules }: World, modelName: string): boolean {
   const revision = models.find(({ name }) => name === modelName)?.revision
   const selector = rules.find((rule) => rule.modelName === modelName)?.nodeSelector ?? {}
@@ -49,7 +49,7 @@ function isServed({ replicas, nodes, models, rules }: World, modelName: string):
   })
 }
 
-/** What workers will read to be free, once they look again. */
+/** The free memory that workers will read next. */
 class Readings {
   readonly #byNode = new Map<string, { devices: Map<number, number>; ram: number; disk: number }>()
 

@@ -5,14 +5,14 @@ import type { World } from '../types.ts'
 import { execute } from './execute.ts'
 import type { ForeseenStep, Foresight, Impossible } from './types.ts'
 
-/** A change may take a few turns: stop, gone, start. Beyond these it is not worth the wait for an answer. */
+/** A change may take a few turns: stop, gone, start. A longer chain is not worth the caller's wait. */
 const MOST_TURNS = 100
-/** More than these nobody reads. */
+/** A person reads no more than these. */
 const MOST_STEPS = 2000
 
 /**
- * What would be done from here on until nothing is left to do, on machines that do all that they are asked at once. Stops
- * after each turn, so that whoever runs it can let others in between: a turn of a large cluster takes its time.
+ * All steps from here until nothing is left to do, on machines that carry out every step at once. Yields after each turn,
+ * so that the caller can let other work run: one turn of a large cluster takes a while.
  */
 export function* foreseeing(start: World, policy: PlacePolicy): Generator<undefined, Foresight> {
   const steps: ForeseenStep[] = []
@@ -33,8 +33,8 @@ export function impossibleNow(world: World, policy: PlacePolicy): Impossible[] {
 }
 
 /**
- * Every rule is tried: one that waits since it could not be met before may well be met now. Nobody is busy: what the
- * load of this minute would start is no part of what is asked for.
+ * Closes every breaker, because a rule that could not be met before may be met now. Drops the load figures: what the load
+ * of this minute would start is not part of the question.
  */
 function calm(world: World): World {
   const rules = world.rules.map((rule) => ({ ...rule, unsatisfiableUntilMs: null, unsatisfiableTicks: 0 }))
@@ -64,7 +64,7 @@ function stepsOf(world: World, { steps }: Plan): ForeseenStep[] {
 
 type Reserve = Extract<Plan['steps'][number], { kind: 'reserve' }>
 
-/** The claim says none when another replica has them there already, but also when nobody knows how much they are. */
+/** A claim of 0 means that another replica already has the files there, or that their size is unknown. */
 function bytesToMove({ models, facts }: World, { modelName, revision, claim }: Reserve): number | null {
   if (claim.disk > 0) return claim.disk
   if (models.find(({ name }) => name === modelName)?.source === null) return 0

@@ -37,7 +37,7 @@ export function imagineNode(world: World, { spec, name, labels }: NodeIdea): Nod
     availableVram: null,
     devices,
     vramBudget: null,
-    // Nobody said; what nobody knows refuses nothing.
+    // The spec does not say; an unknown figure refuses nothing.
     totalRam: null,
     availableRam: null,
     totalDisk: null,

@@ -4,8 +4,8 @@ import { routePolicies } from '../types.ts'
 const THEIRS = ['balance_abs_threshold', 'balance_rel_threshold', 'min_prefix_match'] as const
 
 /**
- * A rule as LocalAI writes it, in our terms, and what was left out of it. A rule of ours stays as it is. Values that are
- * no rules at all are left to whoever checks them.
+ * Translates a rule that LocalAI wrote into our terms, and lists what it left out. A rule of ours stays as it is. A value
+ * that is no rule at all passes through: the schema refuses it later.
  */
 export function fromLocalAiRule(value: unknown): { rule: unknown; leftOut: string[] } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { rule: value, leftOut: [] }

@@ -3,7 +3,7 @@ import type { Advice, Refusal } from '../placement/types.ts'
 import type { StopReason } from '../reconcile/plan.ts'
 import type { Claim, Model, Node, Replica, Rule } from '../types.ts'
 
-/** What somebody asks of a rule, without who made it and what came of it. */
+/** The settings of a rule, without its source and without what came of it. */
 export type DeclaredRule = Omit<Rule, 'source' | 'unsatisfiableUntilMs' | 'unsatisfiableTicks'>
 
 /** What an admin has set on a node, over the word of its worker. */
@@ -66,7 +66,7 @@ export type ForeseenStep =
       replicaIndex: number
       nodeId: string
       claim: Claim
-      /** Of its files, to that node; null when nobody knows how much they are. */
+      /** Of its files, to that node; null when their size is unknown. */
       bytesToMove: number | null
     }
   | { kind: 'stop'; replica: Replica; why: StopReason }

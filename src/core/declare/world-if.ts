@@ -15,7 +15,7 @@ export interface ImaginedWorld {
   world: World
   /** What went with its node. */
   lost: Replica[]
-  /** Lost all at once these would be taken for a broken network, and nothing would be replaced until somebody says so. */
+  /** Losing all of these at once counts as a mass loss: nothing is replaced until an admin accepts the loss. */
   frozen: Node[]
 }
 

@@ -5,7 +5,7 @@ interface Explained {
   nodes: readonly { replicas: readonly { state: string; is_current: boolean }[] }[]
 }
 
-/** Whether a model has every replica that its rule, or a client that waits, asks for. That one more finds no room is no trouble then. */
+/** Whether a model has every replica that its rule or a waiting client asks for. If so, no room for one more is no problem. */
 export function hasAllWanted({ wanted, wanted_since: since, nodes }: Explained): boolean {
   const least = Math.max(wanted?.min ?? 0, wanted === null || since !== null ? 1 : 0)
   const ready = nodes.flatMap(({ replicas }) => replicas).filter((one) => one.is_current && one.state === 'ready')

@@ -8,10 +8,10 @@ const LONG_STRING_BYTES = 32
 
 /**
  * Finds the values of some fields of a JSON object without parsing the rest, which may be megabytes. A field that is
- * there several times has several values. Undefined when this is no object, or one that does not end. It believes
- * whatever is inside of values that nobody asked for.
+ * there several times has several values. Undefined when this is no object, or one that does not end. The content of
+ * other values is not checked.
  *
- * It pauses (yields) now and then: who must not be held up lets others run there.
+ * It yields now and then: a caller that must not block the event loop lets other work run there.
  */
 export function* jsonFields(
   body: Uint8Array,

@@ -63,7 +63,7 @@ const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
 const IS_ESCAPE = Uint8Array.from({ length: 256 }, (_, byte) => Number('"\\/bfnrt'.includes(String.fromCharCode(byte))))
 const IS_HEX = Uint8Array.from({ length: 256 }, (_, byte) => Number(/^[0-9a-f]$/i.test(String.fromCharCode(byte))))
 
-/** Does not look behind the end, which every body has after its last brace: to read what is no byte once makes every later look slow. */
+/** Never reads past the end: one out-of-bounds read makes all later reads slow. */
 function afterSpace(bytes: Uint8Array, start: number): number {
   let at = start
   while (at < bytes.length && IS_SPACE[bytes[at]!] === 1) at += 1

@@ -7,7 +7,7 @@ export interface AwaitedFreed extends Freed {
 
 /** Longer than a slow tool needs for two readings: one that had begun before the end, and the one after it. */
 export const MOST_WAIT_MS = 30_000
-/** A worker of the release before does not say what its reading shows. It reads at every end, within about this time. */
+/** A worker of the release before does not say what its reading includes. It reads within about this time after each end. */
 export const ASSUMED_READ_MS = 5000
 /** More at once on one node are not remembered: the oldest are forgotten first. */
 const MOST_FREED = 256
@@ -21,9 +21,9 @@ export interface EndsAndReading {
 }
 
 /**
- * What ended replicas of a node held and its last reading may not show as free yet. Without it, a pass between the end of
- * a replica and the next reading would see neither the replica nor its room, and stop another one. The same list when
- * nothing is other than before.
+ * The memory that ended replicas of a node held and that its last reading may still count as taken. Without it, a pass
+ * between the end of a replica and the next reading would see neither the replica nor its room, and stop another one.
+ * Returns the same list when nothing has changed.
  */
 export function freedAfter(
   before: readonly AwaitedFreed[],

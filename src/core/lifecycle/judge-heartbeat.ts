@@ -11,7 +11,7 @@ export interface ReportedReplica {
 }
 
 export interface Judgement {
-  /** Rows whose state the worker knows better. */
+  /** Rows whose state differs from what the worker reports; the worker is right. */
   moves: { replica: Replica; to: ReplicaState; error: string | null; outOfMemory: boolean }[]
   /** Rows without a process: stopped as asked, or lost. */
   gone: { replica: Replica; lost: boolean }[]

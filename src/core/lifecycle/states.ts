@@ -22,12 +22,12 @@ export function isOnTheWay(state: ReplicaState): boolean {
   return state === 'reserved' || state === 'installing' || state === 'staging' || state === 'loading'
 }
 
-/** It serves or will: it counts for what a rule asks for, and nothing makes it go by itself. */
+/** It serves or will serve: it counts towards what a rule asks for, and does not end by itself. */
 export function isStaying(state: ReplicaState): boolean {
   return state === 'ready' || isOnTheWay(state)
 }
 
-/** It was decided, or happened, that the replica ends: it serves nobody new and counts for nothing. */
+/** The replica is ending, by decision or by failure: it gets no new requests and counts for nothing. */
 export function isEnding(state: ReplicaState): boolean {
   return state === 'draining' || state === 'stopping'
 }

@@ -49,7 +49,7 @@ export function estimateMemory(header: ModelHeader, settings: MemorySettings, de
   const overhead = isOnGpu
     ? { vram: devices * DEVICE_OVERHEAD, ram: GPU_HOST_OVERHEAD }
     : { vram: 0, ram: CPU_OVERHEAD }
-  // The input of each step is put together in RAM, whoever computes.
+  // The engine builds the input of each step in RAM, even when a GPU computes.
   const input = isOnGpu ? settings.batch * (header.embedding + size.tokens) * F32 : 0
   const projectorOnGpu = isOnGpu && settings.isProjectorOnGpu ? projectorBytes : 0
 

@@ -4,7 +4,7 @@ import type { MemorySettings } from './settings.ts'
 
 /**
  * Of what the model was trained for, without an option `context`. Models are trained for 128 Ki tokens and more, which few
- * requests need and few cards hold; llama-server then takes as much as fits. Who wants more says so.
+ * requests need and few cards hold; llama-server then takes as much as fits. The option `context` asks for more.
  */
 export const MOST_DEFAULT_CONTEXT = 32_768
 

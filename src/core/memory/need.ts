@@ -11,9 +11,9 @@ const SHARE_HOST_BYTES = 2 * 2 ** 30
 const anyDevice: EngineUses = { device: 'either' }
 
 /**
- * What a replica of this model takes on this node. The most trusted word wins: what an admin said, what replicas took
- * before, what the engine always takes, what the file's header says; and else nobody knows. An engine that takes a share of
- * each device refuses to start where less is free, so for it the share stands before what was seen.
+ * What a replica of this model takes on this node. The most trusted source wins: the admin's figure, what replicas took
+ * before, what the engine always takes, the estimate from the file's header; otherwise the need is unknown. An engine that
+ * takes a share of each device refuses to start where less is free, so its share goes before what was measured.
  */
 export function memoryOn(node: Node, need: Need): MemoryNeed {
   const { model } = need
@@ -51,7 +51,7 @@ interface Bytes {
   ram: number
 }
 
-/** An engine for GPUs alone needs one even where there is none: it is for placement to refuse that node. */
+/** An engine for GPUs alone needs one even where there is none; placement refuses that node. */
 function runsOnGpu(node: Node, { device }: EngineUses, options: ModelOptions): boolean {
   if (device !== 'either') return device === 'gpu'
   return node.devices.length > 0 && memorySettings(options).gpuLayers !== 0
@@ -62,7 +62,7 @@ function devicesOf({ devicesOption }: EngineUses, options: ModelOptions): number
   return Number.isSafeInteger(count) && count >= 1 ? count : 1
 }
 
-/** Of the very version of the engine, or else the most that any other took: versions differ little, devices much. */
+/** The figure of this version of the engine, else the largest of any other version: versions differ little, devices much. */
 function learnedFor({ model, learned }: Need, kind: string, version: string | null): LearnedMemory | undefined {
   const same = learned.filter(({ revision, deviceKind }) => revision === model.revision && deviceKind === kind)
   const exact = same.find(({ engineVersion }) => engineVersion === version)

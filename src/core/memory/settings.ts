@@ -1,10 +1,10 @@
 import type { ModelOptions } from '../types.ts'
 
-/** What the options of a model say about memory, with what holds where they say nothing. */
+/** What the options of a model say about memory, defaults filled in. */
 export interface MemorySettings {
   /** Tokens of one request; null when the model's own length holds. */
   context: number | null
-  /** Tokens of all requests together, for those who set the engine's own flag. */
+  /** Tokens of all requests together, for models that set the engine's own flag. */
   contextTotal: number | null
   parallel: number
   /** One cache for all requests, where any may take what the others leave. */
@@ -22,7 +22,7 @@ export interface MemorySettings {
   isProjectorOnGpu: boolean
 }
 
-/** llama-server's slots when nobody says how many; they share one cache. */
+/** llama-server's default number of slots; they share one cache. */
 const DEFAULT_PARALLEL = 4
 const DEFAULT_BATCH = 512
 const MOST_PARALLEL = 10_000

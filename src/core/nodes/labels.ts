@@ -8,7 +8,7 @@ export interface Label {
 
 export const LABEL_LIMITS = { keyChars: 100, valueChars: 200, perNode: 100 } as const
 
-/** The label that shows the effective number of slots; set by us alone, or it could contradict them. */
+/** The label that shows the effective number of slots. Only control sets it, or it could contradict them. */
 export const SLOTS_LABEL = 'node.replica-slots'
 
 const STRENGTH: Record<LabelSource, number> = { auto: 0, worker: 1, admin: 2 }
@@ -24,7 +24,7 @@ export function effectiveLabels(labels: readonly Label[], slots: number): Label[
   return [...byKey.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** What is wrong with a label that somebody wants to set; nothing when it is fine. Any printable unicode is. */
+/** What is wrong with a label; undefined when it is fine. Any printable Unicode is allowed. */
 export function labelProblem(key: string, value: string): string | undefined {
   if (key === SLOTS_LABEL) return `"${SLOTS_LABEL}" shows the number of slots; set max_replicas_per_model instead`
   if (key.trim() === '') return 'a label needs a key'

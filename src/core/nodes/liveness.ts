@@ -2,7 +2,7 @@ import type { Node } from '../types.ts'
 
 /** How long a node may be silent. */
 export interface LivenessLimits {
-  /** From then on it gets nothing new, and is asked whether it still answers requests. */
+  /** From then on it gets nothing new, and the leader asks it whether it still answers requests. */
   unreachableAfterMs: number
   /** From then on its replicas are given up and placed elsewhere. */
   offlineAfterMs: number
@@ -20,7 +20,7 @@ export type Silent = Pick<Node, 'id' | 'name' | 'liveness'> & { lastHeartbeatMs:
 export interface LivenessNow {
   /** By the store's clock, the only one that all frontends share. */
   nowMs: number
-  /** Before that nobody could hear the nodes, so they were not silent. */
+  /** Before then no leader listened, so missing heartbeats do not count. */
   hearingSinceMs: number
   /** Nodes whose replicas still answer requests: they are never given up. */
   answering: readonly string[]
@@ -28,7 +28,7 @@ export interface LivenessNow {
 
 export type Judged = Pick<Node, 'id' | 'name'> & { liveness: 'unreachable' | 'offline' }
 
-/** Nodes that are worse off than before. Only a heartbeat makes a node better again. */
+/** The nodes whose liveness drops. Only a heartbeat raises it again. */
 export function judgeLiveness(nodes: readonly Silent[], limits: LivenessLimits, now: LivenessNow): Judged[] {
   return nodes.flatMap((node) => {
     const liveness = judgeOne(node, limits, now)

@@ -6,14 +6,14 @@ const TOGETHER_MS = 60_000
 /** One lost node is a lost node, however small the cluster. */
 const LEAST = 2
 
-/** When a network is mended its nodes are heard one after the other: three heartbeats, as for their liveness. */
+/** After a network is mended its nodes return one after the other: three heartbeats, as for their liveness. */
 const RETURN_MS = 15_000
 
 /**
  * The nodes of a mass disappearance: more than half of the approved backend nodes are gone and went within a minute of
  * each other. That is a broken network or bus far more often than that many broken machines, and replacing all their
- * replicas on the few that are left would break those too. Empty when there is none, or when an admin has said, after
- * they had gone, that they are not to be waited for.
+ * replicas on the few that are left would break those too. Empty when there is none, or when an admin has accepted the loss
+ * after they had gone.
  */
 export function massLoss(nodes: readonly Node[], acceptedMs: number | null = null): Node[] {
   const members = membersOf(nodes)
@@ -34,8 +34,8 @@ export interface Listening {
 }
 
 /**
- * Nodes that may be about to come back from a mass disappearance that others have just come back from: the first heartbeat
- * ends it, and theirs need a few seconds more, counted from when somebody listens. They are not given up yet.
+ * Nodes that may be about to return from a mass disappearance from which others have just returned. The first heartbeat
+ * ends it; the others need a few more seconds, counted from when the leader began to listen. They are not given up yet.
  */
 export function stragglers(nodes: readonly Node[], { nowMs, heardSinceMs = 0, lossAcceptedMs }: Listening): Node[] {
   const members = membersOf(nodes)

@@ -6,9 +6,9 @@ import { Room } from './room.ts'
 import { isAbsence, isNegated, labelOf, mismatchOf } from '../nodes/selector.ts'
 import type { Advice, Refusal } from './types.ts'
 
-/** More than these nobody reads. */
+/** A person reads no more than these. */
 const MOST_ADVICE = 5
-/** Each candidate is checked to be enough by itself; beyond so many checks the rest is hardly better. */
+/** Each candidate is checked to be enough by itself; further ones are hardly better. */
 const MOST_CHECKED = 500
 
 /** Changes that would let a node take it, each of them enough by itself. Acts of an admin come first, then by bytes. */
@@ -60,7 +60,7 @@ function shortOf({ filter, needed, available }: Refusal): number {
   return typeof needed === 'number' && typeof available === 'number' ? needed - available : Number.MAX_SAFE_INTEGER
 }
 
-/** Undefined when the node would still refuse. */
+/** Undefined when the node would still refuse it. */
 function adviceFor(judge: Judge, room: Room, refusal: Refusal): string | undefined {
   const { nodeName: name, filter, available } = refusal
   if (filter === 'memory') return adviceForMemory(judge, room, refusal)

@@ -3,7 +3,7 @@ import type { Room } from './room.ts'
 import type { MemoryNeed } from '../memory/types.ts'
 import type { PlacePolicy } from './types.ts'
 
-/** That and how a replica fits on a node: cheap, since most nodes that could take it do not get it. */
+/** How a replica fits on a node. Cheap to make, since most nodes that could take it do not get it. */
 export interface Fit {
   /** Over how many devices it is split; 0 is without one. */
   count: number
@@ -15,7 +15,7 @@ export interface Fit {
 export interface Ask {
   memory: MemoryNeed
   isOnGpu: boolean
-  /** For the machine's memory of one that nobody knows. */
+  /** For the machine's memory of a replica whose need is unknown. */
   payloadBytes: number | null
 }
 
@@ -93,7 +93,7 @@ export function devicesOf(room: Room, { memory }: Ask, { count }: Fit, policy: P
   return parts.map(({ position, bytes }) => ({ index: room.node.devices[position]!.index, bytes }))
 }
 
-/** Of the machine's memory. For one without a device that nobody knows, by the size of its files. */
+/** Of the machine's memory. An unknown need without a device goes by the size of the files. */
 export function ramOf({ memory, isOnGpu, payloadBytes }: Ask): number {
   if (memory.source !== 'unknown' || isOnGpu) return memory.ram
   return Math.max(memory.ram, Math.ceil((payloadBytes ?? 0) * UNKNOWN_RAM.perPayload), UNKNOWN_RAM.leastBytes)
@@ -119,7 +119,7 @@ function bestOne(room: Room, memory: MemoryNeed, policy: PlacePolicy): number {
     if (bytes === undefined || bytes > room.vram) continue
     if (room.hasUnified && isUnified(room, position) && memory.ram + bytes > room.ram) continue
     const left = free[position]! - bytes
-    // Of two that nobody knows the need for, both left with nothing, the larger gives it the better chance.
+    // An unknown need leaves nothing on any device; the larger device gives it the better chance.
     const isBetter = isSpread ? left > bestLeft || (left === bestLeft && free[position]! > bestFree) : left < bestLeft
     if (best >= 0 && !isBetter) continue
     best = position
@@ -149,7 +149,7 @@ function bestTogether(room: Room, memory: MemoryNeed, count: number, policy: Pla
   }
   const isSpread = policy === 'spread' || memory.source === 'unknown'
   const byPolicy = parts.toSorted((a, b) => (isSpread ? b.left - a.left : a.left - b.left) || a.position - b.position)
-  // Shares of unequal devices differ: where those that the policy likes are too much together, the smallest may do.
+  // Shares of unequal devices differ: where the policy's choice is too much together, the smallest may do.
   const bySize = (): Part[] => parts.toSorted((a, b) => a.bytes - b.bytes || a.position - b.position)
   return firstOf(room, memory, count, byPolicy) ?? firstOf(room, memory, count, bySize())
 }
@@ -181,7 +181,7 @@ function chargeOn(room: Room, memory: MemoryNeed, position: number, count: numbe
   }
   const bytes = partOf(room.node, memory, position, count)
   if (bytes > free) return undefined
-  // Even what takes nothing does not join one that must be alone.
+  // A device with a replica that must be alone takes no other, even one that needs nothing.
   return bytes === 0 && room.alone[position]! > 0 ? undefined : bytes
 }
 

@@ -2,11 +2,11 @@ import { isStaying } from '../lifecycle/states.ts'
 import type { Replica, World } from '../types.ts'
 import { mayServeOn } from '../nodes/availability.ts'
 
-/** A pause between two requests of one conversation is no idleness. */
+/** A pause between two requests of one conversation does not count as idle. */
 const IDLE_MS = 10_000
 /**
- * However it is used, a model that has had a card this long may be asked to leave it between two requests: else one that
- * is asked again and again would keep all others away for ever. Shorter, and two models that share a card would spend
+ * A model that has had a card this long may be evicted between two requests, however much it is used: otherwise a model
+ * that is always in use would keep all others out for ever. A shorter time would make two models that share a card spend
  * their time loading.
  */
 const RESIDENCY_MS = 30_000
@@ -14,13 +14,12 @@ const RESIDENCY_MS = 30_000
 const GIB = 2 ** 30
 
 /**
- * The replicas that may be stopped to make room for others, with the regret of each. Infinity: not yet, since it is busy,
- * starts, or has only just come. Of a model with a rule no more are given than it has above its minimum, those that are
- * regretted least.
+ * The replicas that may be stopped to make room for others, with the regret of each. Infinity: not yet, because it is busy,
+ * starting, or new. Of a model with a rule only as many are given as it has above its minimum, those of least regret.
  */
 export function evictables(world: World): Map<string, number> {
   const revisions = new Map(world.models.map(({ name, revision }) => [name, revision]))
-  // One that is to be on every node is missed wherever it goes.
+  // A rule that wants one on every node misses it wherever it is stopped.
   const minima = new Map(
     world.rules.map(({ modelName, minReplicas, spreadAll }) => [modelName, spreadAll ? Infinity : minReplicas]),
   )
@@ -54,7 +53,7 @@ export function evictables(world: World): Map<string, number> {
     let now = replicas.filter((one) => one.state === 'ready' && counted.has(one)).length - minimum
     let later = counted.size - minimum
     for (const { replica, regret } of sorted) {
-      // It serves nobody, so that no minimum is missed when it goes; nor does one that stays make up for it.
+      // It gets no requests, so its end breaks no minimum; nor does it count as a replica that stays.
       if (!counted.has(replica)) {
         regrets.set(replica.id, regret)
         continue
@@ -72,7 +71,7 @@ export function evictables(world: World): Map<string, number> {
 function mayGoNow(replica: Replica, isDemanded: boolean, nowMs: number): boolean {
   if (replica.state !== 'ready' || replica.inFlight > 0) return false
   if (nowMs - (replica.readySinceMs ?? 0) >= RESIDENCY_MS) return true
-  // Somebody waits for it: it was loaded for a request that has not reached it yet.
+  // It was loaded for a request that has not reached it yet.
   return !isDemanded && nowMs - lastUseMs(replica) >= IDLE_MS
 }
 

@@ -8,7 +8,7 @@ import { needOf } from './need-of.ts'
 import type { Room } from './room.ts'
 import type { PlacePolicy } from './types.ts'
 
-/** What one memory has, who has it, and what a further replica could have of it. */
+/** One memory: its size, what is taken of it, and what a further replica could have. */
 export interface ExplainedRoom {
   total: number
   /** Null when it could never be read. */
@@ -31,7 +31,7 @@ export interface NodeExplanation {
   }[]
 }
 
-/** As if one more replica of each model were wanted there now, and nothing were stopped for it. Undefined without such a node. */
+/** Judges one more replica of each model on that node, without stopping anything for it. Undefined for an unknown node. */
 export function explainNode(world: World, nodeId: string, policy: PlacePolicy): NodeExplanation | undefined {
   const fleet = new Fleet(world.nodes, world.replicas, world.models)
   const room = fleet.roomOf(nodeId)
@@ -67,7 +67,7 @@ function textOf(room: Room, willing: number, count: number): string[] {
   return [answer, ...budgetOf(room)]
 }
 
-/** What keeps everything away, whatever it is. */
+/** What keeps every model away. */
 function reasonsAgainst({ node, held }: Room): string[] {
   const reasons: string[] = []
   if (!node.approved) reasons.push('It waits for approval.')

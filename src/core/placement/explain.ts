@@ -36,7 +36,7 @@ interface ExplainedReplica {
 
 export type ExplainedRefusal = Pick<Refusal, 'filter' | 'needed' | 'available' | 'where'> & { text: string }
 
-/** As if one more replica were wanted now. Undefined when there is no such model. */
+/** Judges one more replica of the model, as if it were wanted now. Undefined when there is no such model. */
 export function explainModel(world: World, modelName: string, policy: PlacePolicy): Explanation | undefined {
   const model = world.models.find(({ name }) => name === modelName)
   if (!model) return undefined

@@ -42,7 +42,7 @@ export class Fleet {
     return changed
   }
 
-  /** What there is to know of a model now; its replicas hold what they held until their nodes are set as well. */
+  /** The model as it is now. Its replicas hold what they held until their nodes are set as well. */
   setModel(name: string, model: Model | undefined): void {
     if (model) this.#models.set(name, model)
     else this.#models.delete(name)

@@ -10,7 +10,7 @@ export interface Holding {
   disk: number
   /** It serves and was measured: nothing more is expected of it. */
   isSettled: boolean
-  /** Nobody may join it on its devices, without any on the node, before it is settled. */
+  /** No other replica may join it before it is settled: on its devices, or on the node when it has none. */
   isAlone: boolean
 }
 
@@ -81,12 +81,12 @@ export function isMeasurementFinal(replica: Replica, memory: NodeEngine['memory'
   return memory === 'on_load' && hasServed(replica) && hasLoaded(replica.measured)
 }
 
-/** What was seen while it loaded is not all; a worker that does not say is taken to have looked later. */
+/** A measurement from the loading phase is incomplete. A worker that does not say is taken to have measured later. */
 function hasLoaded(measured: Measured | null): boolean {
   return measured !== null && measured.loaded !== false
 }
 
-/** An edit may have changed the engine: of which one an older replica is, nobody knows any more. */
+/** An edit may have changed the engine, and the row of an older replica does not say which one it runs. */
 export function memoryOf(replica: Replica, node: Node, model: Model | undefined): NodeEngine['memory'] | undefined {
   return model?.revision === replica.revision ? engineOn(node, model.engine)?.memory : undefined
 }
@@ -96,7 +96,7 @@ export function engineOn(node: Node, engine: string | undefined): NodeEngine | u
   return engine !== undefined && Object.hasOwn(node.engines, engine) ? node.engines[engine] : undefined
 }
 
-/** Also while it is drained or stopped, or its claim would come back to life for its last seconds. */
+/** Holds while it is drained or stopped, too; otherwise its claim would count again for its last seconds. */
 function hasServed({ state, readySinceMs }: Replica): boolean {
   return state === 'ready' || (isEnding(state) && (state === 'draining' || readySinceMs !== null))
 }

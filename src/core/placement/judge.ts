@@ -55,7 +55,7 @@ export class Judge {
     return isRefusal(verdict) ? undefined : verdict
   }
 
-  /** A seat, or the first filter that says no; `ignored` says yes for once, for what would be if it were mended. */
+  /** A seat, or the first filter that refuses. `ignored` is passed over, to see what would be if it were mended. */
   judge(room: Room, ignored?: RefusalFilter): Verdict {
     const { node } = room
     const { model, selector, failing } = this.need
@@ -79,7 +79,7 @@ export class Judge {
 
   /**
    * Whether a node may have a better seat than this one, by figures that are at hand: when many nodes are alike, most need
-   * not be judged. Only for spreading; what it does not know, it says yes to.
+   * not be judged. Only for spreading; says yes when in doubt.
    */
   mayBeat(room: Room, best: Seat): boolean {
     if (best.siblings > 0 || !best.takesVram || this.#roomsOfModel.has(room)) return true
@@ -129,7 +129,7 @@ export class Judge {
     return { room, replicaIndex, fit, takesVram: onDevices, siblings, neighbours: room.staying, bytesToMove }
   }
 
-  /** Replicas of one model are no foes of each other: that is what slots are for. */
+  /** Anti-affinity does not apply between replicas of one model: slots limit those. */
   #foeOn(room: Room, { name }: Model, group: string): Replica | undefined {
     const isFoe = (replica: Replica): boolean =>
       replica.modelName !== name && replica.state !== 'failed' && this.#fleet.modelOf(replica)?.antiAffinity === group
@@ -212,7 +212,7 @@ function hasFiles({ held }: Room, modelName: string): boolean {
   return false
 }
 
-/** What has failed runs no more; what ends still does. */
+/** A failed replica has no process; an ending one still has. */
 function countRunning({ held }: Room, modelName: string): number {
   let count = 0
   for (const { replica } of held) if (replica.modelName === modelName && replica.state !== 'failed') count += 1

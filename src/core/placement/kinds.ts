@@ -5,7 +5,7 @@ import type { Room } from './room.ts'
 export class Kinds {
   readonly #numbers = new Map<string, number>()
 
-  /** Kept with the room: to put it together takes longer than all the rest of judging a node. */
+  /** Kept with the room: making the key takes longer than all the rest of judging a node. */
   numberOf(room: Room, engineName: string, engine: NodeEngine): number {
     const { now } = room
     if (now.kind.engineName === engineName) return now.kind.number

@@ -25,8 +25,9 @@ export interface MadeRoom {
 const MOST_TRIES = 10_000
 
 /**
- * The node where it fits once others have gone. Those that end already cost nothing, nor does what ended ones held and the
- * next reading of the node's memory shows as free; of the rest as few as possible are stopped, then those that are regretted least, and all of them on one node.
+ * The node where it fits once others have gone. Replicas that end already cost nothing, nor does the memory of ended ones
+ * that the next reading will show as free. Of the rest as few as possible are stopped, then those of least regret, all of
+ * them on one node.
  */
 export function makeRoom(refused: Refused, policy: PlacePolicy): MadeRoom | undefined {
   const tries: Tries = { left: MOST_TRIES }
@@ -42,7 +43,7 @@ export function makeRoom(refused: Refused, policy: PlacePolicy): MadeRoom | unde
   return { seat, victims: replicasOf(victims), waitsFor: replicasOf(neededOf(seat.room.now, ending, victims, refused)) }
 }
 
-/** Would it fit if those were gone, too, that may be stopped but are busy, or have only just come? */
+/** Whether it would fit without the replicas that may be stopped later, too: busy ones and new ones. */
 export function wouldFitLater(refused: Refused): boolean {
   const { judge, evictable } = refused
   for (const { room } of roomsThatLackRoom(refused)) {

@@ -15,7 +15,7 @@ export interface PlaceOptions {
   evictable?: ReadonlyMap<string, number>
   /** No other node is looked at. */
   only?: string
-  /** Only where to is asked: when there is a place, not every node that does not take it says why. */
+  /** The caller wants only the place: when there is one, not every other node says why it refuses. */
   isBrief?: boolean
 }
 

@@ -12,7 +12,7 @@ export interface Held {
 
 /**
  * What is free on one node. Two sums bound each memory: what the hardware has less what is held, and what was last read to
- * be free less what is held but not in that reading yet. What nobody knows is Infinity: it refuses nothing.
+ * be free less what is held but not in that reading yet. An unknown figure is Infinity: it refuses nothing.
  */
 export class Room {
   readonly node: Node
@@ -24,7 +24,7 @@ export class Room {
   readonly free: number[]
   /** The most of these. */
   mostFree: number
-  /** Replicas that hold something of each device, and those among them that nobody may join yet. */
+  /** Replicas that hold something of each device, and those among them that no other may join yet. */
   readonly holders: number[]
   readonly alone: number[]
   /** Left of the node's budget. */
@@ -39,13 +39,13 @@ export class Room {
   disk: number
   /** Replicas that start, or serve without having been measured. */
   unsettled = 0
-  /** Replicas without a device that nobody may join yet. */
+  /** Replicas without a device that no other may join yet. */
   aloneOnRam = 0
   /** Replicas that are there to stay: neither failed nor ending. */
   staying = 0
   /** As it is now, when this is the room after some have gone: their files stay. */
   now: Room
-  /** What kind of node it is for an engine, once somebody has worked it out. */
+  /** What kind of node it is for an engine, once `kinds.ts` has worked it out. */
   kind = { engineName: '', number: -1 }
 
   /** An empty node, by what was read of it, or as if nothing else ran there. */

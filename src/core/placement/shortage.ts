@@ -20,7 +20,7 @@ export function shortageOf(room: Room, ask: Ask): Shortage {
   const { memory } = ask
   const ram = ramOf(ask)
   if (!ask.isOnGpu && memory.source === 'unknown' && room.unsettled > 0) {
-    return { where: 'ram', needed: 'nobody knows how much', available: 'others there have not been measured yet' }
+    return { where: 'ram', needed: 'an unknown amount', available: 'others there have not been measured yet' }
   }
   if (ram > 0 && room.aloneOnRam > 0) return { where: 'ram', needed: ram, available: keptFor(room) }
   if (ram > room.ram) return { where: 'ram', needed: ram, available: Math.max(0, room.ram) }

@@ -1,7 +1,7 @@
 import { endingState } from '../lifecycle/states.ts'
 import type { Replica } from '../types.ts'
 
-/** Its room is held until it is gone, but whoever needs room may count on it. */
+/** It holds its room until it is gone, but a placement may count on that room. */
 export function asEnding(replica: Replica): Replica {
   return { ...replica, state: endingState(replica.state) }
 }

@@ -5,7 +5,7 @@ import type { Plan } from './plan.ts'
 const TICKS = 3
 /** Passes that were woken one after the other are one. */
 const TICK_MS = 3000
-/** So long nobody is told of it again. It is met the moment there is room all the same. */
+/** The pause before the leader reports it again. The rule is met the moment there is room all the same. */
 const OPEN_MS = 5 * 60_000
 
 export interface BreakerMove {
@@ -40,7 +40,7 @@ export function moveBreakers(
       if (untried.has(modelName) || !isDue || ticks + 1 >= TICKS) return []
       return [{ modelName, untilMs, ticks: ticks + 1, news: undefined }]
     }
-    // A pass that did not look for room says neither that there is none nor that there is.
+    // A pass that did not look for room proves nothing either way.
     if (untried.has(modelName)) return []
     if (!unmet.has(modelName)) {
       if (ticks === 0 && untilMs === null) return []
@@ -48,7 +48,7 @@ export function moveBreakers(
     }
     if ((untilMs !== null && untilMs > nowMs) || !isDue) return []
     const isOpen = ticks + 1 >= TICKS
-    // Told when it begins; that it goes on is no news.
+    // Reported when it begins, not while it goes on.
     const news = isOpen && !isTold ? 'unsatisfiable' : undefined
     return [{ modelName, untilMs: isOpen ? nowMs + OPEN_MS : null, ticks: ticks + 1, news }]
   })

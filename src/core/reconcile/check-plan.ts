@@ -91,7 +91,7 @@ function checkEvictions({ rules, models, replicas, nodes }: World, plan: Plan): 
   }
   return problems
 
-  /** One of an old revision, or on a node that is drained or no longer meant, serves nobody. */
+  /** A replica of an old revision, or on a node that is drained or no longer selected, gets no requests. */
   function isCounted({ modelName, nodeId, revision }: Replica): boolean {
     return revision === revisions.get(modelName) && mayServeOn(selectors.get(modelName) ?? {}, nodeOf.get(nodeId))
   }

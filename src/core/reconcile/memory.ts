@@ -6,7 +6,7 @@ import { WorldIndex } from './world-index.ts'
 /**
  * What one pass leaves to the next: the world by its names, and which models it need not look at again before a row about
  * them changes or their time has come. A plan made with it is the plan that would be made without it; it only costs less.
- * Only the limit on searches, where there is one, makes a difference: who was passed over comes first the next time.
+ * Only the limit on searches, where there is one, makes a difference: a model that was passed over comes first the next time.
  */
 export class Memory {
   readonly index = new WorldIndex()
@@ -16,7 +16,7 @@ export class Memory {
   #givenUp: ReadonlySet<string> = new Set()
   #hot: ReadonlySet<string> = new Set()
 
-  /** How many refusals of nodes a pass may collect; none by default, for who wants to hear them all. */
+  /** How many refusals of nodes a pass may collect; no limit by default, so that a caller gets them all. */
   constructor({ mostRefusals = Infinity }: { mostRefusals?: number } = {}) {
     this.searches = new Searches(mostRefusals)
   }

@@ -4,22 +4,22 @@ import type { Node, Replica } from '../types.ts'
 /** Starts that one node works on at a time: more would share its disk and network, and all of them come later. */
 const MOST_STARTS_PER_NODE = 4
 /**
- * In the whole cluster: files come from one frontend or one way out of the house, so that thousands of starts at once would
- * all be late. A larger cluster works on as many as it has nodes.
+ * In the whole cluster: files come from one frontend or through one uplink, so thousands of starts at once would all be
+ * late. A larger cluster works on as many as it has nodes.
  */
 const MOST_STARTS = 64
 
 type Start = Pick<Replica, 'nodeId' | 'modelName' | 'state' | 'generation'>
 
 /**
- * Those to ask for now, besides what is worked on already. Models take turns, the one with the fewest under way first, so
- * that none waits behind all the replicas of another; of one model those that were placed first.
+ * The starts to ask workers for now, besides those under way. Models take turns, the one with the fewest under way first,
+ * so that none waits behind all the replicas of another; within a model the replicas that were placed first.
  */
 export function nextStarts<R extends Start>(
   replicas: readonly R[],
   nodes: readonly Pick<Node, 'id' | 'liveness'>[],
 ): R[] {
-  // What is said to start on one that is not heard takes nobody's turn.
+  // Starts on silent nodes do not use up a slot.
   const online = new Set(nodes.filter(({ liveness }) => liveness === 'online').map(({ id }) => id))
   const onNode = new Counts()
   const ofModel = new Counts()

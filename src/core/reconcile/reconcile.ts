@@ -15,8 +15,8 @@ import type { WorldIndex } from './world-index.ts'
 const MOST_STARTS = 200
 
 /**
- * What to do so that every rule is kept and everybody who waits is served. Pure: the same world gives the same plan, with
- * what an earlier pass has left in `memory` or without. With it, it costs as much as has changed since.
+ * The steps that keep every rule and serve every waiting client. Pure: the same world gives the same plan, with what an
+ * earlier pass has left in `memory` or without. With it, a pass costs as much as has changed since.
  */
 export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: Memory = new Memory()): Plan {
   const frozen = massLoss(world.nodes, world.lossAcceptedMs)
@@ -30,7 +30,7 @@ export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: 
   for (const { one, sets } of sorted) memory.settle(one.modelName, dueMs(one, sets))
   // First what goes, so that what comes sees the room.
   for (const { sets } of sorted) giveUp(plan, sets)
-  // Most passes find all as it should be: to work out what is free everywhere is most of the cost of one that does not.
+  // Most passes find nothing to do; working out what is free everywhere is most of the cost of those that do.
   const seekers = sorted.filter(({ sets }) => sets.missing > 0)
   searches.begin(
     seekers.map(({ one }) => ({ modelName: one.modelName, isWanted: !!one.demand })),
@@ -47,8 +47,8 @@ export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: 
     startsLeft: MOST_STARTS,
     searches,
     stuck: new Set(),
-    // Nothing is stopped for another while nobody knows what is really lost. What is on its way out counts for no minimum:
-    // of two, one of which is surplus, the other is not to be evicted as well.
+    // Nothing is evicted during a mass loss, because it is not known what is really lost. An ending replica counts for no
+    // minimum: of two, one of which is surplus, the other must not be evicted as well.
     get evictable() {
       if (regrets) return regrets
       const staying = (): Replica[] => world.replicas.filter((replica) => !going.has(replica))
@@ -60,7 +60,7 @@ export function reconcile(world: World, policy: PlacePolicy = 'spread', memory: 
   return plan
 }
 
-/** Nodes that are gone, and nobody waits for them. */
+/** Nodes that are given up. */
 function givenUpIn(world: World, frozen: readonly Node[]): Set<string> {
   const { nodes } = world
   const waited = new Set([...frozen, ...stragglers(nodes, world)])
@@ -77,7 +77,7 @@ function leaveFleet(fleet: Fleet, { steps }: Plan): Set<Replica> {
   return going
 }
 
-/** Of these models each that is asked for or is there. Rules come first, by name; then those who wait, the longest first. */
+/** Of these models each that is wanted or has replicas. Rules come first, by name; then demands, the oldest first. */
 function casesOf({ nowMs, loads = [] }: World, index: WorldIndex, names: ReadonlySet<string>): Case[] {
   const { models, rules, demands } = index
   const loadOf = new Map(loads.map((load) => [load.modelName, load]))

@@ -8,14 +8,14 @@ export const MOST_REFUSALS = 200_000
 /** A model that has something missing. */
 export interface Seeker {
   modelName: string
-  /** Somebody waits for it. */
+  /** A client waits for it. */
   isWanted: boolean
 }
 
 /**
- * The searches for room of one pass after another. One that finds nothing has asked every node, and may have tried whom to
- * stop on each: some 3 µs a node, 30 ms where there are ten thousand. So a pass collects no more than so many refusals; who
- * is passed over is not judged, and comes before the others the next time.
+ * The searches for room of one pass after another. A search that finds nothing has asked every node, and may have tried
+ * what to stop on each: some 3 µs a node, 30 ms where there are ten thousand. So a pass limits the refusals it collects; a
+ * model that is passed over is not judged, and comes before the others the next time.
  */
 export class Searches {
   readonly #most: number
@@ -30,7 +30,7 @@ export class Searches {
     this.#most = mostRefusals
   }
 
-  /** A pass begins with these. Those that were refused before are let in by turns; half of the turns are for who waits. */
+  /** A pass begins with these. Models that were refused before take turns; half of the turns are for models with waiting clients. */
   begin(seekers: readonly Seeker[], nodeCount: number): void {
     this.#pass += 1
     this.#left = this.#most

@@ -10,9 +10,9 @@ export interface Case {
   modelName: string
   model: Model | undefined
   rule: Rule | undefined
-  /** Undefined when nobody waits, or not any longer. */
+  /** Undefined when no client waits, or not any longer. */
   demand: Demand | undefined
-  /** Undefined when nothing was heard of it. */
+  /** Undefined when no load was reported for it. */
   load: ModelLoad | undefined
   replicas: readonly Replica[]
 }
@@ -31,13 +31,13 @@ export interface Sets {
   /** Could not start, and no longer worth remembering. */
   done: Replica[]
   missing: number
-  /** Of the missing, how many a rule or somebody who waits asks for; the rest would take the place of stale ones. */
+  /** Of the missing, how many a rule or a waiting client asks for; the rest would take the place of stale ones. */
   urgent: number
   /** For a rule that wants one on every node: the nodes that have none. */
   missingOn: string[]
 }
 
-/** How long a failure is remembered that nobody asks about: a client that comes back soon must not start it all over. */
+/** How long a failure is remembered without demand, so that a client that returns soon does not start it all over. */
 const REMEMBERED_MS = 10 * 60_000
 
 export interface Surroundings {
@@ -57,7 +57,7 @@ export function sortOut(one: Case, surroundings: Surroundings): Sets {
 
 interface Classified {
   sets: Sets
-  /** On a node that the rule no longer asks for. */
+  /** On a node that the rule no longer selects. */
   misplaced: Replica[]
 }
 
@@ -91,13 +91,13 @@ function classify(one: Case, { nowMs, offline, nodes }: Surroundings): Classifie
       if (replica.state === 'ready') sets.stale.push(replica)
       else sets.unwanted.push({ replica, why: 'old revision' })
     } else if (node && rule && mismatchOf(rule.nodeSelector, node.labels)) misplaced.push(replica)
-    // It stays and finishes what it has, in case the node is resumed; but it serves nobody new, so it is replaced.
+    // It stays and finishes its requests, in case the node is resumed; but it gets no new ones, so it is replaced.
     else if (node?.desired !== 'draining') sets.keep.push(replica)
   }
   return { sets, misplaced }
 }
 
-/** So many are there for sure: what the rule asks for, and one for those who wait. */
+/** The least number to have: what the rule asks for, and one for waiting clients. */
 function leastOf({ rule, demand }: Case): number {
   return Math.max(rule?.minReplicas ?? 0, demand ? 1 : 0)
 }
@@ -128,14 +128,14 @@ function reachCount(sets: Sets, misplaced: readonly Replica[], one: Case, { nowM
   sets.urgent = Math.max(0, Math.min(least, wanted) - sets.keep.length)
   giveUpStarts(sets, wanted)
   replaceStale(sets, wanted, ready)
-  // Only when all are ready, not merely on the way: else two bad nodes would be tried in turn without any wait.
+  // Only when all are ready, not merely starting: otherwise two bad nodes would be tried in turn without any wait.
   if (least > 0 && ready >= wanted) sets.done.push(...sets.failed.splice(0))
   if (ready < least) return
-  // Until then a misplaced one serves nobody, but a label that was changed by mistake can still be put back.
+  // Until then a misplaced one gets no requests, but a label that was changed by mistake can still be put back.
   for (const replica of misplaced) sets.unwanted.push({ replica, why: 'selector' })
 }
 
-/** One on every node that the rule means. Nobody takes the place of one whose node is no longer meant. */
+/** One on every node that the rule selects. A replica on a node that is no longer selected is not replaced elsewhere. */
 function coverNodes(
   sets: Sets,
   misplaced: readonly Replica[],
@@ -154,7 +154,7 @@ function coverNodes(
   }
   for (const replica of sets.failed.splice(0)) (open.has(replica.nodeId) ? sets.failed : sets.done).push(replica)
   sets.missingOn = missingOn
-  // Who waits for it although it is to be nowhere hears why from every node.
+  // A client waits although no node is selected: the refusals of all nodes say why.
   const isNowhere = demand && missingOn.length === 0 && sets.keep.length === 0
   sets.missing = isNowhere ? 1 : missingOn.length
   sets.urgent = sets.missing
@@ -169,7 +169,7 @@ function startsLater({ state }: Replica): number {
   return state === 'ready' ? 0 : 1
 }
 
-/** A load that no rule asks for and nobody waits for any longer. What serves already stays: it may be asked again. */
+/** Loads that no rule asks for and no client waits for any longer. What serves already stays: it may be asked again. */
 function giveUpStarts(sets: Sets, wanted: number): void {
   for (let i = sets.keep.length - 1; i >= 0 && sets.keep.length > wanted; i -= 1) {
     if (sets.keep[i]!.state === 'ready') continue
@@ -179,8 +179,8 @@ function giveUpStarts(sets: Sets, wanted: number): void {
 }
 
 /**
- * Those of an old revision serve nobody any more, but their memory is held and an edit may be taken back: each goes when
- * one of the new revision is ready in its place.
+ * Replicas of an old revision get no requests any more, but they hold their memory and an edit may be taken back: each
+ * goes when one of the new revision is ready in its place.
  */
 function replaceStale(sets: Sets, wanted: number, ready: number): void {
   const kept: Replica[] = []

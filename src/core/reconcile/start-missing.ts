@@ -26,7 +26,7 @@ export interface Room {
 
 /**
  * Other nodes first; a node where the model failed to start is tried again when its wait is over and no other is left.
- * What is urgent for any model comes before the rest of all: what nobody asks for takes no other model's room.
+ * Urgent starts of any model come before all others: a start without demand must not take another model's room.
  */
 export function startMissing(plan: Plan, room: Room, one: Case, sets: Sets, which: 'urgent' | 'rest'): void {
   const { searches, fleet, stuck } = room
@@ -48,7 +48,7 @@ export function startMissing(plan: Plan, room: Room, one: Case, sets: Sets, whic
     stuck.add(modelName)
     if (placement.ok) return
     searches.refuse(modelName, placement, shape, fleet.version)
-    // That there is no room for one more than it must have is no news.
+    // No room for a replica beyond what the model must have is not worth reporting.
     const { refusals, advice, isBusy } = placement
     if (isUrgent || !sets.keep.some(({ state }) => state === 'ready')) {
       plan.unmet.push({ modelName, missing, refusals, advice, isBusy })
@@ -57,7 +57,7 @@ export function startMissing(plan: Plan, room: Room, one: Case, sets: Sets, whic
   }
 }
 
-/** What one node refuses keeps no other from having its own. */
+/** A refusal of one node does not stop the search for the others. */
 function startOnEach(plan: Plan, { searches, fleet, stuck }: Room, start: Start, nodeIds: readonly string[]): void {
   const refused = nodeIds.flatMap((nodeId) => {
     const placement = start.isAllowed ? start.next(nodeId) : undefined
@@ -102,7 +102,7 @@ class Start {
     this.#need = needOf({ ...room.world, replicas }, model)
     this.#revision = model.revision
     this.#mayEvict = mayEvict
-    // Those of an old revision serve nobody: there is nothing to regret.
+    // Replicas of an old revision get no requests: stopping one has no regret.
     this.#stale = stale.map(({ id }) => [id, 0])
     this.shape = replicas.length === 0 ? shapeOf(this.#need, mayEvict) : undefined
     const tried = new Set(plan.steps.flatMap((step) => (step.kind === 'forget' ? [step.replica] : [])))
@@ -124,7 +124,7 @@ class Start {
     const slot = { modelName: this.modelName, revision: this.#revision, nodeId, replicaIndex, claim }
     if (!isNow) {
       this.#makeRoom(nodeId, victims, waitsFor)
-      // Held from now on, or others would take what becomes free bit by bit and all that goes would go in vain.
+      // Held from now on: otherwise others would take what becomes free bit by bit, and the evictions would be in vain.
       fleet.add(reservedReplica({ ...slot, generation: world.nowMs, failures: 0 }))
       return placement
     }
@@ -176,7 +176,7 @@ interface Where {
 
 const NOBODY: ReadonlyMap<string, number> = new Map()
 
-/** To try a node again that failed costs less than to stop what serves; to stop it there is the last that is left. */
+/** Retrying a node that failed costs less than stopping what serves; evicting there is the last resort. */
 function placeNext(room: Room, need: Need, due: readonly Replica[], where: Where): Next {
   const fresh = placeIn(room, need, where)
   if (due.length === 0 || (fresh.ok && fresh.victims.length === 0)) return { placement: fresh }
@@ -185,7 +185,7 @@ function placeNext(room: Room, need: Need, due: readonly Replica[], where: Where
   return fresh.ok ? { placement: fresh } : placeAgain(room, need, due, where)
 }
 
-/** As if those had never failed whose wait is over. Their rows go when they are tried again, and not before. */
+/** Treats replicas whose wait is over as if they had never failed. Their rows go when they are tried again, not before. */
 function placeAgain(room: Room, need: Need, due: readonly Replica[], where: Where): Next {
   const { fleet } = room
   const failing = new Map(need.failing)

@@ -48,7 +48,7 @@ export class WorldIndex {
     return this.#replicasOn.get(nodeId) ?? []
   }
 
-  /** Who asks may add to it and take from it: the next one who asks gets it as the world is. */
+  /** The caller may add to it and take from it: the next call brings it back to the world as it is. */
   fleet(): Fleet {
     if (!this.#fleet) {
       const replicas = [...this.#replicasOn.values()].flat()

@@ -28,7 +28,7 @@ export class LiveRoutes<R extends Route> {
   readonly #byModel = new Map<string, ModelRoutes<R>>()
   #elsewhere: ReadonlyMap<string, number> = new Map()
   #uses = 0
-  /** Mostly the one that is asked for next. */
+  /** The last pick, which is mostly the one that `begin` names next. */
   #picked: Counted<R> | undefined
   readonly #mostUses: number
 

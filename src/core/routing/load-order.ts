@@ -116,8 +116,8 @@ export class LoadOrder<R extends Route> {
   }
 
   /**
-   * Finds the place of one whose load stands at `from`: as an argument that number would be an object. One that has risen
-   * is better than all below it.
+   * Finds the place of the entry whose load stands at `from` (passed as an index, because the number itself would be boxed).
+   * An entry that has risen is better than all below it.
    */
   #settle(from: number, slot: number): void {
     if (this.#rise(from, slot) === from) this.#sink(from, slot)

@@ -27,7 +27,7 @@ export function choose<R extends Route>(
   ask: Ask,
   isOut: IsOut<R>,
 ): Candidate<R> | undefined {
-  // The usual one is not looked up by its name, which takes as long as to choose.
+  // The default policy skips the lookup by name, which takes as long as the choice itself.
   return policy === 'least_loaded' ? leastLoaded(routes, ask, isOut) : policies[policy](routes, ask, isOut)
 }
 
@@ -35,7 +35,7 @@ function leastLoaded<R extends Route>(routes: ModelRoutes<R>, _ask: Ask, isOut: 
   return routes.byLoad.first(isOut)
 }
 
-/** The next on the ring after the last one used, so that a replica that comes or goes changes nobody else's turn. */
+/** The next on the ring after the last one used, so that a replica that comes or goes changes no other one's turn. */
 function roundRobin<R extends Route>(routes: ModelRoutes<R>, _ask: Ask, isOut: IsOut<R>): Candidate<R> | undefined {
   for (const candidate of routes.ring.after(routes.lastUsed)) if (!isOut(candidate.route)) return candidate
   return undefined

@@ -28,7 +28,7 @@ export class Ring<R extends Route> {
     yield* this.#walk(start, this.#points.length)
   }
 
-  /** Whom a key belongs to, then to whom it goes when those before have no room: nearest first, then along the ring. */
+  /** The replica that a key belongs to, then those that it goes to when it has no room: nearest first, then along the ring. */
   *preferences(key: string): Generator<Candidate<R>> {
     const count = this.#points.length
     if (count === 0) return

@@ -1,8 +1,8 @@
 import type { Node } from '../types.ts'
 
 /**
- * The paths that an engine answers, of all nodes together, where all of them say that there are no others. Undefined where
- * that is not known: of engines of others, of a profile that does not say, of a node of the release before.
+ * The paths that an engine answers on any node, where all nodes say that there are no others. Undefined where one does not
+ * say: its profile lists no paths, or its worker is of the release before.
  */
 export function servedPaths(engineName: string, nodes: readonly Node[]): string[] | undefined {
   const paths = new Set<string>()

@@ -16,8 +16,8 @@ export interface Route {
 }
 
 /**
- * Who may be sent requests: ready replicas of the current revision, on nodes that are approved, active and not offline
- * and have every label that the model's rule asks for.
+ * The replicas that gateways may send requests to: ready, of the current revision, on nodes that are approved, active and
+ * not offline and have every label that the model's rule asks for.
  */
 export function routableReplicas(
   models: readonly Model[],

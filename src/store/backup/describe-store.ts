@@ -20,7 +20,7 @@ export interface StoreDescription {
   problems: string[]
 }
 
-/** What is in a store and whether a frontend would take it. Changes nothing, and an SQLite file was looked through before. */
+/** What is in a store, and whether a frontend would accept it. Changes nothing. An SQLite file was checked before. */
 export async function describeStore(driver: Driver, folder: string): Promise<StoreDescription> {
   const { kind, where } = driver
   const all = loadMigrations(folder)

@@ -16,8 +16,8 @@ export const FORMAT = 1
 export const MAX_LINE_BYTES = 16 * 2 ** 20
 
 /**
- * What is not worth keeping: which frontends there are, who leads, who is signed in, and who waits for a model. All of it is about processes and people
- * of this minute, and is made again by them.
+ * Tables that a backup leaves out: frontends, leases, sessions and demands. They describe the processes and people of this
+ * minute, which write them again.
  */
 export const leftOut: ReadonlySet<string> = new Set(['leases', 'frontends', 'sessions', 'sign_in_codes', 'demands'])
 

@@ -7,8 +7,8 @@ import type { BackupHeader } from './format.ts'
 import { writeBackup, type BackupDeps } from './write-backup.ts'
 
 /**
- * A backup of a store that this process has open, also when its file has been deleted since. A file is copied first, so
- * that a reader as slow as it likes holds up nothing; the copy is gone at the end.
+ * A backup of a store that this process has open, even if its file has been deleted since. A file is copied first, so that
+ * a slow reader holds up nothing; the copy is deleted at the end.
  */
 export async function writeLiveBackup(
   db: Database,

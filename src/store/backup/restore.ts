@@ -11,13 +11,13 @@ import { countOf, knownMigrations } from './write-backup.ts'
 /** For all of it, which is one transaction. */
 const RESTORE_LIMIT_MS = 30 * 60_000
 
-/** Of one statement. Each is found by its name among the others: ten times as many took five times as long for each row. */
+/** Parameters of one statement. The driver looks each up by name: ten times as many took five times as long for each row. */
 const MOST_PARAMETERS = 400
 
 export interface RestoreOptions {
   migrations: string
   clock: Clock
-  /** Refuse while somebody leads the cluster of this store. */
+  /** Refuse while a frontend leads on this store. */
   refuseRunning: boolean
   /** Called before what is there is replaced. Without it a store with anything in it is refused. */
   keep?: () => Promise<void>
@@ -70,7 +70,7 @@ function notEmpty({ where }: Driver, { table, count }: Found): AppError {
 }
 
 async function replaceAll(tx: Sql, driver: Driver, staged: Staged, options: RestoreOptions): Promise<void> {
-  // Once more, and now for good: in a serializable transaction nobody can come in between.
+  // Checked again, now for good: in a serializable transaction no other writer can come in between.
   if (options.refuseRunning) await refuseLeader(tx, driver)
   const found = await findRows(tx, staged.tables)
   if (found && !options.keep) throw notEmpty(driver, found)
@@ -79,11 +79,11 @@ async function replaceAll(tx: Sql, driver: Driver, staged: Staged, options: Rest
     const most = Math.floor(MOST_PARAMETERS / table.columns.length)
     for (const rows of staged.rows(table, most)) await tx.query(insertInto(table, rows.length), rows.flat())
   }
-  // Whoever still believes to lead is fenced off: what it decided was for another world.
+  // Fences off a leader that still runs: its decisions were for the old content.
   await tx.query(`update leases set owner = '', expires_at = 0, epoch = epoch + 1`)
 }
 
-/** The lease stays, so that its epochs never start again. What else a backup has no rows of goes with the rest. */
+/** The lease stays, so that its epochs never start again. Other tables that a backup leaves out are emptied. */
 function isReplaced({ name }: Table): boolean {
   return name !== 'leases'
 }

@@ -21,8 +21,8 @@ export interface Staged {
 }
 
 /**
- * Reads a backup into a database of its own, in the schema it was written in, and brings that up to date. Every check that
- * there is, the schema's own included, is done here, before anybody touches the store that it is for.
+ * Reads a backup into a database of its own, in the schema it was written in, and brings that up to date. Runs every check,
+ * the schema's own included, before the target store is touched.
  */
 export async function stageBackup(path: string, folder: string): Promise<Staged> {
   const migrations = loadMigrations(folder)
@@ -68,7 +68,7 @@ class Stage {
     const tables = schemaAfter(migrations.slice(0, schema)).filter(({ name }) => !leftOut.has(name))
     const strange = Object.keys(header.rows).find((name) => !tables.some((table) => table.name === name))
     if (strange !== undefined) throw unusable(path, `its first line names "${strange}", which schema ${schema} has not`)
-    // Nobody else ever opens it, and after a sudden end nobody wants it.
+    // Only this process opens it, and after a crash it is of no use.
     this.db = new DatabaseSync(file, { enableForeignKeyConstraints: true })
     this.db.exec('pragma journal_mode = off; pragma synchronous = off')
     this.db.function('now_ms', () => BigInt(header.made_at))

@@ -30,7 +30,7 @@ export interface Driver {
   end(): Promise<void>
 }
 
-/** Reads of one statement and transactions are both cut off after this long, so that nobody waits for ever. */
+/** The limit of a read and of a transaction, so that no caller waits for ever. */
 export const LIMIT_MS = 30_000
 
 /**

@@ -25,7 +25,7 @@ export function markOf({ device, inode }: OpenFile): string {
   return `${device}:${inode}`
 }
 
-/** What to tell when the path leads elsewhere now: the open file has no name any more and is gone at the end of the process. */
+/** The error when the path leads elsewhere now: the open file has no name any more and is lost when the process ends. */
 export function fileProblem(
   file: OpenFile,
 ): (Pick<Problem, 'severity' | 'text' | 'advice'> & { kind: 'store' }) | undefined {

@@ -43,7 +43,7 @@ const STANDBY = /hot standby/
 
 const UNDEFINED_TABLE = '42P01'
 
-/** Whatever the driver threw for the statement `text`, as what the rest of the store knows. */
+/** Translates what the driver threw for the statement `text` into the store's own errors. */
 export function postgresError(text: string, error: unknown, { where, isReader }: SessionKind): Error {
   // Everything that is not the server's own answer is a broken connection of one kind or another.
   if (!(error instanceof postgres.PostgresError)) return new ConnectionLost(messageOf(error), { cause: error })

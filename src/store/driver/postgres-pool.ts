@@ -1,6 +1,6 @@
 import { Session, type SessionOptions } from './postgres-session.ts'
 
-/** At most `max` sessions, opened when needed; who finds none free waits in order. A session has one user at a time. */
+/** At most `max` sessions, opened when needed. A caller that finds none free queues. A session has one user at a time. */
 export class SessionPool {
   readonly #options: SessionOptions
   readonly #max: number
@@ -27,7 +27,7 @@ export class SessionPool {
   }
 
   async #take(): Promise<Session> {
-    // The latest used first, so that what a quiet time does not need stays asleep.
+    // The latest used first, so that spare sessions stay idle in quiet times.
     for (let session = this.#idle.pop(); session; session = this.#idle.pop()) {
       if (!session.lost) return session
       this.#discard(session)

@@ -21,7 +21,7 @@ export function postgresTls(text: string): PostgresTls {
   const [mode = '', root, cert, key] = OURS.map((name) => params.get(name) ?? undefined)
   const needsUs = mode.startsWith('verify-') || root !== undefined || cert !== undefined || key !== undefined
   if (!needsUs || mode === 'disable') return { url: mode === 'disable' ? without(before, params) : text }
-  // With a root certificate `require` means to check who it is from, as it always has.
+  // With a root certificate `require` also verifies the server's certificate, as in PostgreSQL's own clients.
   const isChecked = mode.startsWith('verify-') || root !== undefined
   const hosts = serverOf(text)
     .split(',')

@@ -72,7 +72,7 @@ class PostgresDriver implements Driver {
       await session.query('begin isolation level repeatable read')
       let late = true
       try {
-        // Who takes what is read may be slow: a pipe, a disk.
+        // The consumer of the rows may be slow: a pipe, a disk.
         await session.script(`set local idle_in_transaction_session_timeout = ${SNAPSHOT_IDLE_MS}`)
         const query = async <R>(text: string, params: readonly Value[] = []) =>
           (await session.query(text, params)) as R[]
@@ -125,7 +125,7 @@ class PostgresDriver implements Driver {
     }
   }
 
-  /** Repeats what met another transaction or lost its connection, a bounded number of times. */
+  /** Repeats `work` after a conflict with another transaction or a lost connection, a bounded number of times. */
   async #retry<T>(attempt: () => Promise<T>, outage: typeof OUTAGE): Promise<T> {
     let contended = 0
     let lost = 0
@@ -154,7 +154,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Undone by the server in any case once the connection is gone, so failing here does no harm. */
+/** The server rolls back anyway once the connection is gone, so a failure here does no harm. */
 async function undo(session: Session, late: boolean): Promise<void> {
   try {
     if (late) await session.destroy()

@@ -63,7 +63,7 @@ function run(command: Command): unknown[] {
       writer.db.exec('commit')
       return []
     case 'rollback':
-      // A full disk, for one, has already undone it.
+      // SQLite has already rolled back after a full disk, for example.
       if (writer.db.isTransaction) writer.db.exec('rollback')
       return []
     case 'hold':
@@ -106,7 +106,7 @@ function create(file: string): void {
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
     throw damaged(`it is gone, and ${file}-wal, which belongs to it, is still there`)
   }
-  // Of nobody else: several threads of one process may be here in the same millisecond.
+  // A random name: several threads of one process may get here in the same millisecond.
   const temporary = `${file}.${randomUUID()}.new`
   closeSync(openSync(temporary, 'wx', 0o600))
   try {
@@ -115,7 +115,7 @@ function create(file: string): void {
     db.close()
     linkSync(temporary, file)
   } catch (error) {
-    // Another process was quicker: it is theirs and ours.
+    // Another process was quicker: both use its file.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     rmSync(temporary, { force: true })

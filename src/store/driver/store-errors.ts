@@ -7,7 +7,7 @@ export class ConstraintError extends AppError {
   readonly constraint: Constraint
 
   constructor(constraint: Constraint, cause: unknown) {
-    // A duplicate or a dangling reference can be somebody's race; the others are always our mistake.
+    // A duplicate or a dangling reference can come from a race of two callers; the others are always our mistake.
     const code = constraint === 'unique' || constraint === 'foreign_key' ? 'conflict' : 'internal'
     super(code, `The store refused the change: ${constraint.replace('_', ' ')} constraint.`, { cause })
     this.name = 'ConstraintError'
@@ -19,7 +19,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof ConstraintError && error.constraint === 'unique'
 }
 
-/** A statement that is wrong in itself. Its text helps whoever reads the log; parameters may be secrets and stay out. */
+/** A statement that is wrong in itself. The log gets its text; parameters may be secrets and stay out. */
 export class StatementError extends Error {
   constructor(text: string, reason: string, cause?: unknown) {
     super(`${reason} (statement: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 300)})`, { cause })

@@ -56,7 +56,7 @@ async function createTable(driver: Driver, migrations: readonly Migration[]): Pr
   const others = await foundOf(driver, tableNames(migrations))
   const exists = async (): Promise<boolean> => (await driver.read(driver.findTable, ['schema_migrations'])).length > 0
   if (await exists()) return
-  // Looked for first: whoever starts at the same time makes schema_migrations before any of them.
+  // Checked first: a process that starts at the same time makes schema_migrations before any of them.
   if (others.length > 0) {
     throw incomplete(driver, `has ${others.join(', ')} but not schema_migrations, which says what they are`)
   }
@@ -78,7 +78,7 @@ async function foundOf(driver: Driver, names: readonly string[]): Promise<string
   return names.filter((name) => there.has(name))
 }
 
-/** A table that is gone would be noticed by the first who asks for it, with half of a start done. */
+/** Without this check a missing table would only be noticed by its first query, in the middle of a start. */
 export async function refuseIncomplete(driver: Driver, applied: readonly Migration[]): Promise<void> {
   const missing = await missingIn(driver, schemaAfter(applied))
   if (missing.length > 0) throw incomplete(driver, `lacks ${missing.join(', ')}: it was damaged or altered by hand`)
@@ -111,7 +111,7 @@ async function applyAll(driver: Driver, migrations: readonly Migration[], clock:
 
 class MigrationFailed extends AppError {}
 
-/** The row comes first: whoever inserts second waits on its key, then starts again and sees the migration applied. */
+/** The row comes first: a second process waits on its key, then starts again and sees the migration applied. */
 async function apply(tx: ScriptSql, prelude: string, migration: Migration, clock: Clock) {
   const { version, name, checksum, text, worksFrom } = migration
   await tx.query('insert into schema_migrations (version, name, checksum, applied_at) values ($1, $2, $3, $4)', [

@@ -15,7 +15,7 @@ export interface Migration {
 
 /**
  * The first line of a migration that leaves programs of the release before working: one that only adds. What takes away
- * (a column, a table, a value) comes a release later, when nobody that needs it runs any more.
+ * (a column, a table, a value) comes a release later, when no program that needs it runs any more.
  */
 const WORKS_FROM = /^-- works from: (\d{4})\n/
 

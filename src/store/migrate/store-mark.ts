@@ -2,7 +2,7 @@ import type { Sql } from '../sql.ts'
 
 /** What tells a store from another, and from an older state of itself. */
 export interface StoreMark {
-  /** Of the cluster whose store it is; null in one that no frontend of this release has started on. */
+  /** The cluster of the store; null when no frontend of this release has started on it. */
   clusterId: string | null
   /** The highest of all leases; 0 when none was ever taken. */
   epoch: number

@@ -1,6 +1,6 @@
 import type { Database, Sql } from '../sql.ts'
 
-/** What the cluster has agreed on under this name: `proposal`, if nobody was quicker. */
+/** The cluster's fact of this name: `proposal`, unless another frontend was quicker. */
 export function agreeOn(db: Database, name: string, proposal: string): Promise<string> {
   return db.transaction(async (tx) => {
     await tx.query('insert into cluster_facts (name, value) values ($1, $2) on conflict (name) do nothing', [
@@ -31,7 +31,7 @@ export async function replaceFact(tx: Sql, name: string, value: string): Promise
 
 const LOSS_ACCEPTED = 'loss_accepted_at'
 
-/** When an admin last said that the nodes that had gone are not to be waited for; null when nobody ever has. */
+/** When an admin last accepted the loss of nodes; null when that never happened. */
 export async function lossAcceptedMs(sql: Sql): Promise<number | null> {
   const [row] = await sql.query<{ value: string }>('select value from cluster_facts where name = $1', [LOSS_ACCEPTED])
   return row ? Number(row.value) : null

@@ -7,7 +7,7 @@ const demandRow = z
   .transform((row): Demand => ({ modelName: row.model_name, sinceMs: row.since, wantedUntilMs: row.wanted_until }))
 const demandRows = demandRow.array()
 
-/** Oldest first: who has waited longest is served first. */
+/** Oldest first: the longest wait is served first. */
 export async function listDemands(sql: Sql): Promise<Demand[]> {
   return demandRows.parse(await sql.query('select * from demands order by since, model_name'))
 }
@@ -24,12 +24,12 @@ export async function saveDemand(tx: Sql, modelName: string, wantedMs: number): 
   )
 }
 
-/** Those for which nobody waits any longer. */
+/** Demands that have ended: no gateway renewed them. */
 export async function deleteExpiredDemands(tx: Sql): Promise<void> {
   await tx.query('delete from demands where wanted_until < now_ms()')
 }
 
-/** It is there now: who waits is served at once, and what is idle then may make room for others. */
+/** The model is ready: waiting clients are served at once, and idle replicas may then make room for others. */
 export async function settleDemand(tx: Sql, modelName: string, withinMs: number): Promise<void> {
   await tx.query(
     'update demands set wanted_until = now_ms() + $2 where model_name = $1 and wanted_until > now_ms() + $2',

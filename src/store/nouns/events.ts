@@ -34,8 +34,8 @@ export type EventRow = z.infer<typeof eventRow>
 
 /**
  * To be called in the transaction of the change itself. The number is the highest plus one: transactions are
- * serializable, so of two that take the same number one is run again, and numbers are without gaps in order of commit.
- * A sequence would be cheaper and neither.
+ * serializable, so of two that take the same number one is run again, and numbers are without gaps in order of commit. A
+ * sequence would be cheaper and give neither.
  */
 export async function appendEvent(tx: Sql, event: NewEvent): Promise<void> {
   await tx.query(

@@ -56,7 +56,7 @@ export interface NewToken {
   maxUses?: number | undefined
 }
 
-/** Undefined when this very token is known already. */
+/** Undefined when this token is known already. */
 export async function insertToken(tx: Sql, token: NewToken): Promise<TokenRow | undefined> {
   const rows = await tx.query(
     `insert into join_tokens (id, name, token_hash, created_at, expires_at, max_uses)

@@ -3,8 +3,8 @@ import type { Database, Sql } from '../sql.ts'
 
 /**
  * A lease lets one owner act alone until a time by the store's clock. Every change of owner makes a new epoch, and an
- * epoch has one owner for ever: who acts carries its epoch into the transaction (`checkLease`), so that an owner that
- * slept through the end of its lease cannot write after its successor has begun.
+ * epoch has one owner for ever. The owner takes its epoch into each transaction (`checkLease`), so that one that slept
+ * through the end of its lease cannot write after its successor has begun.
  */
 export interface LeaseClaim {
   name: string
@@ -16,7 +16,7 @@ export interface HeldLease {
   name: string
   owner: string
   epoch: number
-  /** The cluster whose store it was taken in: in the store of another it protects nothing. */
+  /** The cluster of the store it was taken in: in the store of another cluster it protects nothing. */
   cluster?: string | undefined
 }
 
@@ -30,7 +30,7 @@ interface LeaseRow {
   now: number
 }
 
-/** Nobody: the owner of a lease that was given back. The row stays, so that epochs never start again. */
+/** The owner of a released lease. The row stays, so that epochs never start again. */
 const NOBODY = ''
 
 /** Takes a lease that is free or has run out, or renews one's own. */
@@ -43,7 +43,7 @@ export function acquireLease(db: Database, { name, owner, ttlMs }: LeaseClaim): 
     if (lease && lease.owner !== owner && lease.expires_at > lease.now) {
       return { heldBy: lease.owner, leftMs: lease.expires_at - lease.now }
     }
-    // Its own lease keeps its epoch even when it had run out: nobody has acted in between.
+    // Its own lease keeps its epoch even after it ran out: no other owner has acted in between.
     const epoch = lease?.owner === owner ? lease.epoch : (lease?.epoch ?? 0) + 1
     await tx.query(
       `insert into leases (name, owner, epoch, expires_at) values ($1, $2, $3, now_ms() + $4)
@@ -77,9 +77,9 @@ export class LeaseLostError extends AppError {
 const IS_OF_CLUSTER = `select 1 from cluster_facts where name = 'cluster_id' and value = $4`
 
 /**
- * To be called in the transaction that acts: throws LeaseLostError when another owner, or nobody, has the lease now.
- * Only owner and epoch count. A lease that has run out but that nobody has taken still protects its owner: the end of
- * the time gives others the right to take it, and until one does, nobody else can have acted.
+ * To be called in the transaction that acts: throws LeaseLostError when the lease has another owner or none now. Only owner
+ * and epoch count. A lease that ran out and was not taken still protects its owner: others may take it from then on, and
+ * until one does, none of them can have acted.
  */
 export async function checkLease(tx: Sql, held: HeldLease): Promise<void> {
   const { name, owner, epoch, cluster } = held

@@ -27,7 +27,7 @@ const modelRow = z
 const modelRows = modelRow.array()
 
 export interface StoredModel extends Model {
-  /** Who made it: an admin, or the folder that a frontend serves. */
+  /** Its source: an admin, or the folder that a frontend serves. */
   origin: 'api' | 'folder'
   createdMs: number
   updatedMs: number

@@ -49,9 +49,10 @@ function selectBefore(where: string): string {
 }
 
 /**
- * Ignored (undefined): of another boot, of another run while that of the node is heard, older than one already seen, or of an unknown or pending node. `back`: the node
- * was silent or new until now. `otherEngines`: what it can run, or why it cannot, is no longer what it was. `roomier`: it
- * has more free than before. `isSame`: but for the time when it was heard, its row is to a turn what it was.
+ * Undefined when ignored: of another boot, of another run while the node's own is heard, older than one already seen, or of
+ * an unknown or pending node. `back`: the node was silent or new until now. `otherEngines`: what it can run, or why it
+ * cannot, has changed. `roomier`: it has more memory free than before. `isSame`: for a turn, only the time of its last
+ * heartbeat has changed.
  */
 export async function recordHeartbeat(
   tx: Sql,

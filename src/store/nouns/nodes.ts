@@ -175,7 +175,7 @@ export async function findNode(sql: Sql, id: string): Promise<NodeRow | undefine
   return nodeRows.parse(await sql.query('select * from nodes where id = $1', [id]))[0]
 }
 
-/** Who a node is: all that its credentials are made from, which every node asks for again and again. */
+/** The identity of a node: all that its credentials are made from. Every node asks for those again and again. */
 export async function findNodeIdentity(
   sql: Sql,
   id: string,
@@ -208,7 +208,7 @@ export interface NodeFacts {
   tlsFingerprint: string | null
 }
 
-/** Approval is decided once, here; nothing that a worker does later changes it. */
+/** Approval of a new node is decided here; nothing that its worker does later changes it. */
 export async function insertNode(tx: Sql, node: NodeFacts, approved: boolean): Promise<void> {
   await tx.query(
     `insert into nodes (id, public_key, name, node_type, address, version, boot_id, max_replicas_per_model, vram_budget,
@@ -232,7 +232,7 @@ export async function updateNode(tx: Sql, node: NodeFacts): Promise<void> {
   )
 }
 
-/** The node has another key from now on; nobody else may have it. */
+/** Gives the node another key; no other node may have it. */
 export async function replaceNodeKey(tx: Sql, id: string, publicKey: string): Promise<void> {
   await tx.query('update nodes set public_key = $2 where id = $1', [id, publicKey])
 }
@@ -277,7 +277,7 @@ export async function setDesired(tx: Sql, id: string, desired: Node['desired']):
   return (await tx.query(text, [id, desired])).length === 1
 }
 
-/** Null hands control back to what the worker declares. */
+/** Null restores what the worker declares. */
 export async function overrideSlots(tx: Sql, id: string, value: number | null): Promise<void> {
   await tx.query('update nodes set max_replicas_override = $2 where id = $1', [id, value])
 }

@@ -1,7 +1,7 @@
 import type { NodeRow } from './nodes.ts'
 import type { Sql } from '../sql.ts'
 
-/** A worker hears of its removal within minutes of being there; what was removed so long ago has ended or been replaced. */
+/** A worker learns of its removal within minutes of its start; one removed so long ago has ended or been replaced. */
 const MOST_REMOVED = 1000
 
 /** In one transaction with the removal: from then on the node is removed, which is not the same as unknown. */

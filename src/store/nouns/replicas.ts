@@ -100,7 +100,7 @@ export type NewReplica = Pick<
   'id' | 'nodeId' | 'modelName' | 'replicaIndex' | 'generation' | 'revision' | 'failures' | 'claim'
 >
 
-/** Takes a slot, and what its claim says. False when somebody else took the slot first. */
+/** Takes a slot, and what its claim says. False when another transaction took the slot first. */
 export async function insertReplica(tx: Sql, replica: NewReplica): Promise<boolean> {
   const rows = await tx.query(
     `insert into replicas (id, node_id, model_name, replica_index, generation, revision, state, failures, claim,

@@ -9,8 +9,8 @@ import { insertReplica, listReplicasOfNode, type NewReplica } from './replicas.t
 export type Reservation = { ok: true } | { ok: false; why: 'slot taken' | 'node gone' | Refusal }
 
 /**
- * Takes a slot and its memory for a replica, if both are still there. To be called in a serializable transaction: of two
- * that want the last of either, one commits and the other sees it.
+ * Takes a slot and its memory for a replica, if both are still free. To be called in a serializable transaction: of two
+ * that want the last of either, one commits and the other sees that.
  */
 export async function reserveReplica(tx: Sql, replica: NewReplica): Promise<Reservation> {
   const [node] = await listDecisiveNodes(tx, [replica.nodeId])

@@ -24,7 +24,7 @@ const ruleRow = z.object({
 const ruleRows = ruleRow.array()
 export type RuleRow = z.infer<typeof ruleRow>
 
-/** What somebody asks for, without what came of it. */
+/** The settings of a rule, without what came of it. */
 export type RuleSettings = Omit<Rule, 'unsatisfiableUntilMs' | 'unsatisfiableTicks'>
 
 /** Whether a rule is tried at the moment, and why it could not be met. */
@@ -59,7 +59,7 @@ export function toRule(row: Omit<RuleRow, 'updated_at' | 'last_decision'>): Rule
   }
 }
 
-/** A rule that is saved asks anew: what kept the old one from being met no longer counts. */
+/** A saved rule starts anew: what kept the old one from being met no longer counts. */
 export async function saveRule(tx: Sql, rule: RuleSettings): Promise<RuleRow> {
   const rows = await tx.query(
     `insert into rules (model_name, min_replicas, max_replicas, node_selector, route_policy, spread_all,
@@ -86,7 +86,7 @@ export async function saveRule(tx: Sql, rule: RuleSettings): Promise<RuleRow> {
   return ruleRow.parse(rows[0])
 }
 
-/** Who answers for a rule; what it asks for stays. */
+/** Changes the source of a rule; its settings stay. */
 export async function setRuleSource(tx: Sql, modelName: string, source: Rule['source']): Promise<void> {
   await tx.query(`update rules set source = $1, updated_at = ${later('updated_at')} where model_name = $2`, [
     source,

@@ -3,7 +3,7 @@ import { keyScope } from '../../api/key-scope.ts'
 import type { Sql } from '../sql.ts'
 import { jsonText } from '../json-text.ts'
 
-/** Who somebody is: the actor of events, and the API key that they showed; null for the admin key. */
+/** The identity of a caller: the actor of events, and the API key that was shown; null for the admin key. */
 export interface Holder {
   actor: string
   keyId: string | null
@@ -22,7 +22,7 @@ export type SessionRow = z.infer<typeof sessionRow>
 const COLUMNS = `id, actor, key_id, expires_at,
   (select scopes from api_keys where api_keys.id = key_id) as scopes`
 
-/** What is good for nobody is not there: it has expired, or the API key behind it no longer works. */
+/** A session counts as missing when it has expired, or when the API key behind it no longer works. */
 export const GOOD_SESSION = `expires_at > now_ms() and (key_id is null or key_id in
   (select id from api_keys where revoked_at is null and (expires_at is null or expires_at > now_ms())))`
 

@@ -19,8 +19,8 @@ export interface Touched {
 const LEARNED_WITHIN_MS = 60_000
 
 /**
- * The world again, of which only what is named may have changed. Rows of the rest are the same objects as before, by which
- * `reconcile` knows them. Costs as much as has changed; what is not named and has changed all the same is not seen.
+ * The world again, when only the named nodes and models may have changed. All other rows are the same objects as before, by
+ * which `reconcile` recognises them. Costs as much as has changed; a change of anything else is not seen.
  */
 export async function refreshWorld(
   tx: Sql,
@@ -28,7 +28,7 @@ export async function refreshWorld(
   { nodeIds, modelNames }: Touched,
 ): Promise<StoredWorld> {
   const [now] = await tx.query<{ now: number }>('select now_ms() as now')
-  // A heartbeat writes what it teaches without naming the models.
+  // A heartbeat writes learned memory without naming the models.
   const learned = new Set([...modelNames, ...(await namesLearnedOf(tx, LEARNED_WITHIN_MS))])
   const isTouched = ({ modelName }: { modelName: string }): boolean => modelNames.has(modelName)
   const nodes = async (): Promise<StoredWorld['nodes']> =>
@@ -64,8 +64,8 @@ async function refreshReplicas(tx: Sql, before: StoredReplica[], { nodeIds, mode
 }
 
 /**
- * Those that are touched make way for what there is now, each put where it belongs in this order. PostgreSQL may order text
- * otherwise: then they come elsewhere, which nobody minds.
+ * Replaces the rows that may have changed by the present ones, each at its place in this order. PostgreSQL may order text
+ * differently; then they stand elsewhere, which makes no difference.
  */
 function replaceRows<T>(
   before: T[],

@@ -3,8 +3,8 @@ import type { Value } from '../sql.ts'
 type Row = Readonly<Record<string, Value>>
 
 /**
- * For one who reads the same rows again and again, most of which have not changed: such a row is not parsed again, and what
- * was made of it is handed out again, the same object, so that whoever compares or views it need not look into it either.
+ * For a caller that reads the same rows again and again. An unchanged row is not parsed again: the caller gets the same
+ * object as before, so it need not compare its fields either.
  */
 export class RowMemory<T> {
   #known = new Map<string, { row: Row; parsed: T }>()
@@ -24,10 +24,10 @@ export class RowMemory<T> {
   }
 }
 
-/** More than most clusters have; of more than that, to remember them costs more than to parse them. */
+/** More than most clusters have. Above it, remembering rows costs more than parsing them. */
 const MOST_RECENT = 10_000
 
-/** The same for those who read some rows now and others then: what was read lately is remembered, by whoever it was. */
+/** The same for callers that read different rows each time: remembers the rows read lately, shared by all callers. */
 export class RecentRows<T> {
   readonly #known = new Map<string, { row: Row; parsed: T }>()
   readonly #parseOne: (row: Row) => T

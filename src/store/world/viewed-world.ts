@@ -19,7 +19,7 @@ export interface ViewedWorld {
   newestEvent: number
 }
 
-/** For one who looks again and again. */
+/** For a caller that reads again and again. */
 export interface ViewMemory {
   nodes: RowMemory<ViewedNodeRow>
   replicas: RowMemory<StoredReplica>
@@ -30,8 +30,8 @@ export function newViewMemory(): ViewMemory {
 }
 
 /**
- * Not one snapshot unless in a transaction, and people look too often for that: what two statements contradict each other in
- * is mended by the next look. The number of the newest event comes first, so that all up to it is in the rest.
+ * One snapshot only in a transaction, which would cost too much here: when two statements contradict each other, the next
+ * read mends it. The number of the newest event is read first, so that all events up to it are in the rest.
  */
 export async function loadViewedWorld(sql: Sql, memory: ViewMemory): Promise<ViewedWorld> {
   const newestEvent = await newestEventId(sql)

@@ -31,7 +31,7 @@ interface WorldRead {
   replicas: StoredReplica[]
 }
 
-/** For one who has read these already, in a way of its own. */
+/** For a caller that has read these rows already. */
 export async function loadWorldOf(tx: Sql, read: WorldRead): Promise<StoredWorld> {
   const [now] = await tx.query<{ now: number }>('select now_ms() as now')
   return {

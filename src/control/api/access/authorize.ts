@@ -18,7 +18,7 @@ import { refuseForgery } from './csrf.ts'
 import { shownSession } from './session-cookie.ts'
 
 export interface Caller {
-  /** Who does it, in events: `admin`, or `key <name>` for an API key. Empty where neither is asked for. */
+  /** The actor in events: `admin`, or `key <name>` for an API key. Empty where the route asks for neither. */
   actor: string
   /** The API key that was shown, now or when signing in; null for the admin key, and where neither is asked for. */
   keyId: string | null
@@ -41,7 +41,7 @@ export async function authorize(
   params: Readonly<Record<string, string>>,
   deps: AuthorizeDeps,
 ): Promise<Caller> {
-  // What an admin sees is for nobody's cache: a cookie alone does not keep it out of one.
+  // No cache may keep what an admin sees; a cookie alone does not prevent that.
   const answerHeaders = { 'cache-control': 'no-store' }
   const caller: Caller = { actor: '', keyId: null, token: '', request, answerHeaders }
   switch (auth) {
@@ -63,7 +63,7 @@ export async function authorize(
   }
 }
 
-/** Who shows a key; else who is signed in to the dashboard. */
+/** The caller by the key it shows; without a key, by its dashboard session. */
 async function adminOf(request: IncomingMessage, auth: 'admin' | 'read', deps: AuthorizeDeps): Promise<Holder> {
   const key = shownBearer(request)
   if (key !== undefined) return holderOf(key, auth, deps)
@@ -80,21 +80,21 @@ const NO_KEY = 'This call needs the admin key: Authorization: Bearer <admin key>
 const SESSION_OVER =
   'You are no longer signed in. Sign in with an admin key, or with a link: flotilla dashboard prints one.'
 
-/** Who has the admin key of this frontend, or an API key that is good for this. */
+/** The caller that shows the admin key of this frontend, or an API key with the needed scope. */
 export async function holderOf(
   key: string,
   auth: 'admin' | 'read',
   { db, adminKey, clock, log }: AuthorizeDeps,
 ): Promise<Holder> {
   if (sameSecret(key, adminKey())) return { actor: 'admin', keyId: null }
-  // What cannot be an API key is not worth asking the store for. The store compares hashes: how long it takes says nothing.
+  // A text that cannot be an API key costs no query. The store compares hashes, so its timing reveals nothing.
   const found = key.startsWith('fk_') ? await findKeyByHash(db, hashSecret(key)) : undefined
   if (!found) throw new AppError('unauthorized', 'The admin key is wrong.')
   checkScope(found.scopes, auth)
   if (clock.nowMs() - (found.last_used_at ?? 0) > TOUCH_PERIOD_MS) {
-    // Merely told to people: the call itself does not wait for it.
+    // Only shown to people, so the call does not wait for it.
     db.transaction((tx) => touchKeys(tx, [found.id])).catch((error: unknown) =>
-      log.debug({ id: found.id, error: messageOf(error) }, 'api: that a key was used is not kept'),
+      log.debug({ id: found.id, error: messageOf(error) }, 'api: could not save when the key was last used'),
     )
   }
   return { actor: `key ${found.name}`, keyId: found.id }
@@ -130,7 +130,7 @@ async function checkSigner(
     throw new AppError('forbidden', `The call is not signed with the key of ${node.name}.`)
   }
   if (Math.abs(clock.nowMs() - signedAtMs) > SIGNATURE_LIFE_MS) {
-    // Not `forbidden`, which tells a worker that it is no longer wanted: it would stop all that it runs.
+    // Not `forbidden`: a worker takes that for its removal and stops all that it runs.
     throw new AppError(
       'unauthorized',
       "The call was signed more than 5 minutes away from this frontend's time. Set both clocks.",

@@ -4,7 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { isFromOtherPage } from '../../../http/server/own-origin.ts'
 
 /**
- * A browser sends the cookie along with whatever asks us, so a call with it must come from our own page. SameSite=Strict
+ * A browser sends the cookie with any request to us, so a call with it must come from our own page. SameSite=Strict
  * already keeps other sites out, but a site is wider than an origin: it spans all ports and names of one domain. DNS
  * rebinding is harmless here: a page that points its own name at us has the cookies of that name, and so none of ours.
  */

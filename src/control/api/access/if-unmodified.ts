@@ -10,7 +10,7 @@ export function seenAt(request: IncomingMessage): number | undefined {
   return readQuery(request, ifUnchanged).if_updated_at
 }
 
-/** Whether somebody has changed it since. What is not there was changed at 0. */
+/** Whether it has been changed since. A missing one counts as changed at 0. */
 export function isChangedSince(updatedAt: number | undefined, seenMs: number | undefined): boolean {
   return seenMs !== undefined && (updatedAt ?? 0) !== seenMs
 }
@@ -19,13 +19,13 @@ export interface Conflict {
   /** What was to be saved, at the beginning of a sentence. */
   what: string
   modelName: string
-  /** What tells of a change to it. */
+  /** The kinds of events about it. */
   actions: readonly [string, ...string[]]
   /** As it is now; null when it is gone. */
   current: object | null
 }
 
-/** Says who was faster, as far as events tell, and has what there is now, so that both can be shown side by side. */
+/** Names the actor of the other change, as far as events tell, and holds the current state, so that both can be compared. */
 export async function conflictError(sql: Sql, { what, modelName, actions, current }: Conflict): Promise<AppError> {
   const event = await newestEventOf(sql, actions, modelName)
   const verb = current === null ? 'was removed' : 'was changed'

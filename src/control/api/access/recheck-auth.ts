@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../../platform/run/clock.ts'
 import { AppError } from '../../../platform/errors.ts'
 
-/** So long may a stream go on after its key was revoked or its reader has signed out. */
+/** How long a stream may go on after its key was revoked or its reader has signed out. */
 const CHECK_EVERY_MS = 10_000
 
 /**
- * Whoever follows something was let in when it began, which may be days ago: ends the stream once its reader would be let
- * in no more. A store that does not answer is no reason.
+ * A stream was authorized when it began, which may be days ago. This ends it once its reader would no longer be authorized.
+ * A store that does not answer does not end it.
  */
 export function endWhenRefused(
   request: IncomingMessage,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { SESSION_COOKIE } from '../../../api/admin/session-names.ts'
 
-/** So long does somebody stay signed in. */
+/** How long a session lasts. */
 export const SESSION_LIFE_MS = 12 * 3_600_000
 
 /** What the cookie of a request holds; undefined without one. Browsers do not tell ports apart: it may be another's. */
@@ -29,7 +29,7 @@ function cookie(request: IncomingMessage, value: string, maxAgeS: number): strin
   return `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** To us, or to a proxy before us: then the page's own address says so, and who lies about it only hurts himself. */
+/** Over TLS to us, or to a proxy before us, as the page's origin says. A client that forges its origin only harms itself. */
 function cameOverTls({ socket, headers }: IncomingMessage): boolean {
   return socket instanceof TLSSocket || headers.origin?.startsWith('https://') === true
 }

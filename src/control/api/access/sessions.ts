@@ -24,7 +24,7 @@ import { refuseForgery, refuseOtherOrigins } from './csrf.ts'
 import { endedCookie, SESSION_LIFE_MS, sessionCookie, shownSession } from './session-cookie.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
 
-/** The oldest end when there are more: whoever makes so many has the right to end them all. */
+/** The oldest end when there are more. A caller that may make so many may also end them all. */
 const MOST_SESSIONS = 1000
 const MOST_CODES = 1000
 const CODE_LIFE_MS = 10 * 60_000
@@ -41,7 +41,7 @@ export async function makeSignInCode(db: Database, { actor, keyId }: Holder): Pr
 export function sessionAnswers(
   deps: AdminDeps,
 ): Answers<'signIn' | 'showSession' | 'signOut' | 'createInferenceToken' | 'createSignInCode'> {
-  /** Who shows a key; those who show a wrong one are told how to get a right one. */
+  /** The identity behind the key. A wrong key is refused with how to get a right one. */
   const byKey = async (key: string): Promise<Holder> => {
     try {
       return await holderOf(key, 'read', deps)
@@ -100,7 +100,7 @@ export function sessionAnswers(
       const session = shownSession(request)
       if (session === undefined) return NO_TOKEN
       refuseForgery(request)
-      // The same for all pages of a session: none of them ends that of another.
+      // All pages of a session share one key, so that none ends that of another.
       const token = derivedSecret('fk', session, 'inference')
       return change(deps, async (tx, tell) => {
         const row = await findSession(tx, hashSecret(session))

@@ -3,10 +3,10 @@ import type { Clock } from '../../../platform/run/clock.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { originOf, THIS_MACHINE } from '../../../http/server/request-origin.ts'
 
-/** Failures are counted for so long from the first one on; what is refused meanwhile does not prolong it. */
+/** The window in which failures count, from the first one on. Attempts refused meanwhile do not prolong it. */
 const WINDOW_MS = 60_000
 const MOST_OF_ONE = 10
-/** Of all addresses together, except this machine: however many strangers try, its owner gets in from here. */
+/** For all addresses together, except this machine: its owner can always sign in from here. */
 const MOST_OF_ALL = 100
 /** Addresses remembered; beyond that the oldest is forgotten, and the limit for all still holds. */
 const MOST_ADDRESSES = 1000
@@ -16,7 +16,7 @@ interface Window {
   endsAtMs: number
 }
 
-/** Keys are far too long to be guessed; this keeps those who try from filling the log, and from keeping the store busy. */
+/** Keys are far too long to be guessed; this keeps attempts from filling the log and loading the store. */
 export class SignInThrottle {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #windows = new Map<string, Window>()
@@ -27,8 +27,8 @@ export class SignInThrottle {
   }
 
   /**
-   * Throws when there were too many failures from where the request comes, or altogether. Counts this one as one more
-   * before anybody waits for anything, or many at once would all come through; the answer takes that back.
+   * Throws when there were too many failures from the request's address, or in all. Counts this attempt as a failure before
+   * any await, or many at once would all pass; success takes it back.
    */
   enter(request: IncomingMessage): { forgive(): void } {
     const from = originOf(request)

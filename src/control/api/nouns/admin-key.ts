@@ -5,7 +5,7 @@ import type { Answers } from '../answers.ts'
 import type { AdminDeps } from '../deps.ts'
 
 export function adminKeyAnswers(deps: AdminDeps): Answers<'rotateAdminKey'> {
-  /** The file comes first: what a sudden end leaves is a key that its owner can read, and at worst sessions of the old one. */
+  /** The file comes first: after a crash in between, its owner can read the key, and at worst old sessions go on. */
   const rotate = async (): Promise<{ key: string; ended_sessions: number }> => {
     const old = deps.adminKey()
     const key = newSecret('fla')

@@ -2,7 +2,7 @@ import type { DocumentView } from '../../../api/admin/plan-schemas.ts'
 import type { NodeSettings, Settings } from '../../../core/declare/types.ts'
 import type { Model, Rule } from '../../../core/types.ts'
 
-/** All that people have set, as a document that changes nothing here. What is as usual is left out. */
+/** All that people have set, as a document that changes nothing here. Defaults are left out. */
 export function exportDocument({ models, rules, nodes }: Settings): DocumentView {
   return { models: models.map(writeModel), rules: rules.map(writeRule), nodes: nodes.flatMap(writeNode) }
 }

@@ -8,7 +8,7 @@ import type { AdminDeps } from '../deps.ts'
 export function gatewayAnswers(deps: AdminDeps): Answers<'admitGateway'> {
   return {
     async admitGateway({ public_key: publicKey }, _params, { request }) {
-      // A user of the bus has one set of rights: the node would lose its own.
+      // A bus user has one set of rights: a node with this key would lose its own.
       const node = await findNodeByKey(deps.db, publicKey)
       if (node) {
         const text = `This key is the key of the node ${node.name}. Give the gateway a data folder of its own.`

@@ -48,7 +48,7 @@ export function logStreams(deps: AdminDeps): Streams<'readLogs'> {
       if (readers.size >= MOST_READERS) {
         throw new AppError('busy', `${MOST_READERS} readers follow logs already.`, { retryAfterS: 10 })
       }
-      // Who has gone meanwhile will not go again.
+      // The reader has gone already, so `close` will not fire again.
       if (response.destroyed) return
       const gone = new AbortController()
       const letGo = (): void => {
@@ -67,16 +67,16 @@ export function logStreams(deps: AdminDeps): Streams<'readLogs'> {
   }
 }
 
-/** As it comes: a line is seen when it is written. Whoever ends first, the other one is ended, too. */
+/** Line by line, as the worker writes them. When either side ends, the other is ended, too. */
 function passOn(answer: IncomingMessage, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 502, {
     'content-type': answer.headers['content-type'] ?? 'application/json; charset=utf-8',
     'cache-control': 'no-store',
-    // Proxies that collect what they pass on would keep the lines to themselves.
+    // A buffering proxy would hold the lines back.
     'x-accel-buffering': 'no',
   })
   response.flushHeaders()
   answer.pipe(response)
-  // Cut, so that nobody takes a part for the whole; unless we have ended it ourselves.
+  // Cut the connection, so that the reader does not take a part for the whole; unless we have ended it ourselves.
   answer.once('error', () => !response.writableEnded && response.destroy())
 }

@@ -6,10 +6,10 @@ import type { Answers, Streams } from '../answers.ts'
 import type { AdminDeps } from '../deps.ts'
 import { neededNode } from '../../views/node-view.ts'
 
-/** Longer than Prometheus waits for anybody. */
+/** Longer than Prometheus waits for a target. */
 const WITHIN_MS = 15_000
 
-/** Figures of workers, through a frontend: no port of theirs need be open to who collects them, and one key is enough. */
+/** The metrics of workers, through a frontend: the collector needs no access to their ports, and one key is enough. */
 export function metricStreams(deps: AdminDeps): Streams<'nodeMetrics'> {
   return {
     async nodeMetrics(_request, response, { id }) {
@@ -21,7 +21,7 @@ export function metricStreams(deps: AdminDeps): Streams<'nodeMetrics'> {
         throw new AppError('bad_gateway', text)
       }
       response.writeHead(200, { 'content-type': answer.headers['content-type'] ?? 'text/plain; version=0.0.4' })
-      // One of the two has gone: nobody is left to tell.
+      // The collector or the worker has gone: there is no answer to send.
       await pipeline(answer, response).catch(() => {})
     },
   }
@@ -31,7 +31,7 @@ export function metricAnswers(deps: AdminDeps): Answers<'metricTargets'> {
   return {
     async metricTargets(_body, _params, { request }) {
       const nodes = (await listNodes(deps.db)).filter((node) => {
-        // What the worker in this very program counts is in our own figures.
+        // The metrics of a worker in this process are part of our own.
         const isElsewhere = !deps.approves(node.public_key)
         return node.approved_at !== null && node.node_type === 'backend' && isElsewhere
       })

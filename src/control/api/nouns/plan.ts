@@ -74,7 +74,7 @@ async function planOf(deps: AdminDeps, document: DocumentInput, prune: boolean):
   return view(deps, { settings, world, other, changes, foresight, absent: absentNodes(settings, wanted) })
 }
 
-/** Of more changes nobody reads what may be wrong with each. */
+/** A person reads no more notes than these. */
 const MOST_WARNED = 1000
 
 interface Planned {
@@ -118,7 +118,7 @@ async function warningsOf(deps: AdminDeps, changes: readonly Change[], nodes: re
   })
 }
 
-/** Lets others in after each turn: a plan for many nodes takes its time, and this process answers requests as well. */
+/** Yields after each turn: a plan for many nodes takes a while, and this process answers requests as well. */
 async function inTurns<T>(work: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next()
@@ -127,7 +127,7 @@ async function inTurns<T>(work: Generator<unknown, T>): Promise<T> {
   }
 }
 
-/** What would be refused to a single edit is no change either. */
+/** Throws for a setting that a single edit would be refused, too. */
 function checkAgents({ nodes }: Settings, wanted: Declaration): void {
   const agents = new Set(nodes.flatMap(({ name, nodeType }) => (nodeType === 'agent' ? [name] : [])))
   for (const [i, { name, slots, budget }] of wanted.nodes.entries()) {

@@ -3,10 +3,10 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Answers } from '../answers.ts'
 import type { AdminDeps } from '../deps.ts'
 
-/** Gateways look it up in memory; only those that do not know it take this long, for they say nothing. */
+/** Gateways look it up in memory. One that does not know it stays silent, so only an unknown id takes this long. */
 const ANSWER_WITHIN_MS = 1000
 
-/** How a request was routed is known to the gateway that served it, and to nobody else. */
+/** Only the gateway that served a request knows how it was routed. */
 export function requestAnswers({ bus }: Pick<AdminDeps, 'bus'>): Answers<'explainRequest'> {
   return {
     async explainRequest(_body, { id }) {

@@ -23,7 +23,7 @@ export function ruleAnswers(deps: AdminDeps): Answers<'listRules' | 'getRule' | 
 
     async saveRule(input, _params, { request }) {
       const seenMs = seenAt(request)
-      // Read before: a rule that only asks for other nodes may take those away that serve.
+      // Read before the change: a rule that only selects other nodes may take the serving replicas away.
       const world = Object.keys(input.node_selector).length === 0 ? undefined : await loadWorld(deps.db)
       const isSaved = await change(deps, async (tx, tell) => {
         const before = await findRule(tx, input.model_name)
@@ -61,9 +61,9 @@ async function ruleConflict(db: Sql, modelName: string): Promise<AppError> {
   return conflictError(db, { what: `The rule for "${modelName}"`, modelName, actions, current })
 }
 
-/** `with` says that it was made together with its model, and goes with it. */
+/** `with`: it was made together with its model, and goes with it. */
 export async function writeRule(tx: Sql, tell: Tell, input: RuleInput, more: { with?: 'model' } = {}): Promise<void> {
-  // Who changes a rule of the configuration does not take it out of there: the next start brings it back.
+  // An edit does not remove a rule from the configuration: the next start brings it back.
   const source = (await findRule(tx, input.model_name))?.source ?? 'api'
   const settings = toSettings(input, source)
   await needRoom(tx, 'rules', input.model_name)

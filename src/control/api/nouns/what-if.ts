@@ -11,7 +11,7 @@ import type { Node, Rule, World } from '../../../core/types.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { toSettings } from '../../changes/rule-settings.ts'
 
-/** What is asked, as decisions see it. What makes no sense is refused by the field. */
+/** The question, as decisions see it. A bad value is refused with the name of its field. */
 export function imagine(
   settings: Settings,
   world: World,
@@ -56,7 +56,7 @@ function freeName(taken: ReadonlySet<string>): string {
   for (let i = 1; ; i += 1) if (!taken.has(`new-${i}`)) return `new-${i}`
 }
 
-/** Who asks for more than the maximum means a higher one, and who asks for a number does not mean every node. */
+/** A minimum above the rule's maximum raises the maximum; a minimum or maximum turns `spread_all` off. */
 function ruleFor({ models, rules }: World, asked: WhatIfInput['rules'][number], param: string): Rule {
   const name = asked.model_name
   if (!models.some((model) => model.name === name)) {

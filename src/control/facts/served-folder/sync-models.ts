@@ -12,8 +12,8 @@ export interface FolderContent {
 }
 
 /**
- * Makes the models that come from the folder those that it has. What an admin has defined under one of their names stays
- * as it is. Returns the names that are an admin's.
+ * Brings the models of the folder up to date with its files. A model that an admin has defined under the same name stays
+ * as it is. Returns the names that an admin has taken.
  */
 export async function syncModels(deps: ChangeDeps, { models, unclear }: FolderContent): Promise<string[]> {
   return change(deps, async (tx, tell) => {

@@ -32,12 +32,12 @@ export interface LiveFeed {
   dispose(): Promise<void>
 }
 
-/** What other frontends and heartbeats change is seen within this time. */
+/** Changes by other frontends and by heartbeats are seen within this time. */
 const PERIOD_MS = 1000
-/** Looks come no closer together than this, however much happens. */
+/** The least time between two reads, however much happens. */
 const LEAST_GAP_MS = 250
 const MOST_STREAMS = 100
-/** Who does not read while this much waits, besides its first message, is not reading. It may come back and start anew. */
+/** A reader with this many unread bytes, besides its first message, is cut off. It may reconnect and start anew. */
 const MOST_BUFFERED_BYTES = 1024 * 1024
 
 interface Reader {
@@ -47,12 +47,12 @@ interface Reader {
 }
 
 /**
- * One loop a frontend looks at the store while anybody watches, and tells all of them what has changed since it looked last.
- * All that are told know the same, so a change is worked out and written as JSON once.
+ * One loop a frontend reads the store while anyone watches, and sends all readers what has changed since its last read. All
+ * readers know the same, so a change is computed and written as JSON once.
  */
 export function startLiveFeed({ db, clock, log, placement, heard, conditions }: LiveFeedDeps): LiveFeed {
   const readers = new Set<Reader>()
-  /** Those that have not been sent their first message. */
+  /** Readers that have not been sent their first message. */
   const fresh = new Set<Reader>()
   const advice = new RememberedAdvice(placement, clock)
   /** What all readers know that are not fresh; undefined when there are none. */
@@ -98,7 +98,7 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
     const error = messageOf(thrown)
     lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: the cluster cannot be looked at'))
     if (!picture) return
-    // What is shown stays, and says so.
+    // The last picture stays, marked as such.
     const problems = [unreadableStore(toAppError(thrown).message, picture.at), ...conditions.problems()]
     const now = { ...picture, problems }
     const message = messageBetween(picture, now)
@@ -124,7 +124,7 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
       if (readers.size >= MOST_STREAMS) {
         throw new AppError('busy', `${MOST_STREAMS} dashboards watch this frontend already.`, { retryAfterS: 10 })
       }
-      // Who has gone meanwhile will not go again.
+      // The reader has gone already, so `close` will not fire again.
       if (response.destroyed) return
       const reader: Reader = { stream: new SseStream(response, clock), response, mostBuffered: Infinity }
       readers.add(reader)

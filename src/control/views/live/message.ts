@@ -6,7 +6,7 @@ const byId = ({ id }: { id: string }): string => id
 const byName = ({ name }: { name: string }): string => name
 const byModel = ({ model_name: name }: { model_name: string }): string => name
 
-/** Everything, for one who has seen nothing. */
+/** Everything, for a new reader. */
 export function snapshotOf(picture: Picture): LiveMessage {
   const all = <T>(set: T[]) => ({ set, patch: {}, gone: [] })
   return {
@@ -22,7 +22,7 @@ export function snapshotOf(picture: Picture): LiveMessage {
   }
 }
 
-/** What one who knows `before` has to hear; undefined when it is the same. */
+/** What a reader that has `before` needs; undefined when nothing has changed. */
 export function messageBetween(before: Picture, after: Picture): LiveMessage | undefined {
   const nodes = changesBetween(before.nodes, after.nodes, byId)
   const replicas = changesBetween(before.replicas, after.replicas, byId)

@@ -21,7 +21,7 @@ export interface Picture {
   newestEvent: number
 }
 
-/** What gateways tell, which is in no store. */
+/** What gateways report, which is in no store. */
 export interface Heard {
   inFlightOf(replica: Pick<StoredReplica, 'id' | 'state' | 'inFlight'>): number
   waitingFor(modelName: string): number

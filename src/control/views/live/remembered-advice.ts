@@ -5,13 +5,13 @@ import type { World } from '../../../core/types.ts'
 
 /** Advice as old as this is found out anew, the oldest first. */
 const FRESH_MS = 10_000
-/** So much of a look's time goes into advice, and what the last one takes longer. */
+/** The time that one read spends on advice; the last search may exceed it. */
 const MOST_MS = 5
 const MOST_REMEMBERED = 200
 
 /**
- * What would help models that found no room. Each takes a look at every node, so it is remembered, and only some of it is
- * found out at each look: until its turn comes a problem is told with the advice of before, or with none.
+ * What would help models that found no room. Each search visits every node, so results are remembered and only some are
+ * renewed at each read. Until its turn comes a problem has its previous advice, or none.
  */
 export class RememberedAdvice {
   readonly #policy: PlacePolicy

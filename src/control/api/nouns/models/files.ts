@@ -9,7 +9,7 @@ import { sendFile } from './send-file.ts'
 /** Each holds an open file. */
 const MOST_TRANSFERS = 256
 
-/** Models that a frontend holds, for the nodes of its cluster and nobody else. */
+/** Models that a frontend holds, for the nodes of its cluster only. */
 export function fileStreams(deps: AdminDeps): Streams<'nodeFile'> {
   let transfers = 0
   return {

@@ -5,7 +5,7 @@ import { readFacts } from '../../../facts/read-facts.ts'
 import type { Answers } from '../../answers.ts'
 import type { AdminDeps } from '../../deps.ts'
 
-/** Somebody waits for the answer, and can do without it. */
+/** A person waits for the answer, and can do without it. */
 const READ_WITHIN_MS = 20_000
 
 export function modelInspectAnswers(deps: AdminDeps): Answers<'inspectModel'> {

@@ -52,7 +52,7 @@ export function modelLoadAnswers(deps: AdminDeps): Answers<'loadModel' | 'unload
   }
 }
 
-/** First of all, or what is stopped would be started again. Returns the nodes that have replicas of the model. */
+/** Done first, or the leader would start again what is stopped. Returns the nodes that have replicas of the model. */
 async function forgetDemand({ db }: AdminDeps, name: string): Promise<string[]> {
   await db.transaction((tx) => deleteDemand(tx, name))
   const mine = (await listReplicas(db)).filter(({ modelName }) => modelName === name)

@@ -98,7 +98,7 @@ type Refused = { differs: Difference[] } | 'changed'
 
 async function save(deps: AdminDeps, model: Model, saving: Saving): Promise<ModelSaved> {
   const { name } = model
-  // Read before: within, it would be run again at every heartbeat, and after it they may be on their way out.
+  // Read before the transaction: inside, each heartbeat would make it run again; after it, the replicas may be ending already.
   const replicas = (await listReplicas(deps.db)).filter((replica) => replica.modelName === name)
   const rule = await findRule(deps.db, name)
   if (!saving.isForLater) await refuseMistakes(deps, model, await findModel(deps.db, name))
@@ -108,7 +108,7 @@ async function save(deps: AdminDeps, model: Model, saving: Saving): Promise<Mode
     const differs = saving.isNew && before ? await differences(tx, { before, after: model }, saving.replicas) : []
     if (differs.length > 0) return { differs }
     const effect = effectOf({ before, after: model, replicas, rule })
-    // What means the same is not written again: nothing has changed, so nobody is told and nobody is woken.
+    // The same meaning is not written again: nothing has changed, so there is no event and no wake.
     if (effect.is_changed) await writeModel(tx, tell, model, effect.replaced)
     if (saving.replicas !== undefined) await keepRunning(tx, tell, name, saving.replicas)
     return effect
@@ -132,8 +132,8 @@ async function modelConflict(db: Sql, name: string): Promise<AppError> {
 /** A model as an admin wrote it, with its revision: the hash of what it means, whatever order it was written in. */
 export function toModel(input: z.input<typeof modelInput>): Model {
   const { name, engine, source = null, options = {}, memory = null, anti_affinity: antiAffinity = null } = input
-  // What says where a replica may go is no part of what it is: to change it restarts nothing. Without a source as if
-  // there were none: models from before there were sources keep their revision.
+  // Placement settings are not part of the revision: changing them restarts nothing. A missing source is left out, so that
+  // models from before there were sources keep their revision.
   const meaning = source === null ? { engine, options } : { engine, source, options }
   const revision = createHash('sha256').update(canonicalJson(meaning)).digest('hex').slice(0, 16)
   return { name, engine, source, options, memory: memory && readMemory(memory), antiAffinity, revision }

@@ -8,7 +8,7 @@ import { neededBackendNode } from '../nodes/engines.ts'
 import type { AdminDeps } from '../../deps.ts'
 import { neededModel } from '../../../views/model-view.ts'
 
-/** Files of models, fetched to nodes before anybody asks. The worker is the authority on how far they are. */
+/** Fetches files of models to nodes ahead of requests. The worker is the authority on progress. */
 export function pullAnswers(deps: AdminDeps): Answers<'pullModel'> {
   return {
     async pullModel({ model_name: name, pull_id: known }, { id }) {
@@ -19,7 +19,7 @@ export function pullAnswers(deps: AdminDeps): Answers<'pullModel'> {
       }
       const command = { pull_id: known ?? randomUUID(), model_name: name, source, options }
       const report = await askWorker(deps, node, 'modelPull', command)
-      // Whoever asks again wants to know how far it is, and has been told of before.
+      // The same command again only asks for progress: the event was written the first time.
       if (known === undefined) {
         const reason = `${node.name} was asked to fetch the files of ${name}`
         await change(deps, (_tx, tell) =>

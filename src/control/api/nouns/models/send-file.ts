@@ -29,7 +29,7 @@ async function send({ headers }: IncomingMessage, response: ServerResponse, file
   if (!stat.isFile()) throw new AppError('not_found', 'That is no file.')
   const { size } = stat
   const etag = `"${size.toString(36)}-${Math.floor(stat.mtimeMs).toString(36)}"`
-  // Parts of two versions make no file: who has begun with another one gets this one whole.
+  // Parts of two versions make no file: a reader that has begun with another version gets this one whole.
   const isSame = headers['if-range'] === undefined || headers['if-range'] === etag
   const range = isSame ? readRange(headers.range, size) : undefined
   if (range === 'beyond') {
@@ -49,7 +49,7 @@ async function send({ headers }: IncomingMessage, response: ServerResponse, file
   try {
     await pipeline(bytes, response, { end: false })
   } catch {
-    // The reader has gone, or the disk does not give it: either way there is nobody to tell but by cutting.
+    // The reader has gone, or the disk failed after the head was sent: cutting the connection is the only signal left.
     response.destroy()
     return
   }

@@ -2,7 +2,7 @@ import { unload } from '../../../workers/unload.ts'
 import type { Answers } from '../../answers.ts'
 import type { AdminDeps } from '../../deps.ts'
 
-/** Long enough for idle replicas to be gone when the answer comes; who drains for longer is `gone: false` and goes on. */
+/** Long enough for idle replicas to be gone when the answer comes. One that drains longer is `gone: false` and goes on. */
 export const UNLOAD_WAIT_MS = 5000
 
 /**

@@ -10,14 +10,14 @@ import { neededNode } from '../../../views/node-view.ts'
 
 /**
  * The engines of one node. The worker accepts at once and does the work in its own time, stopping replicas first where it
- * must; how far it is comes with its heartbeats. What it stops a rule may start again, with the engine that is there then.
+ * must; its heartbeats report the progress. A rule may start again what it stops, with the engine that is there then.
  */
 export function backendAnswers(
   deps: AdminDeps,
 ): Answers<'listBackends' | 'installBackend' | 'upgradeBackend' | 'deleteBackend'> {
   const { db } = deps
 
-  /** Told when the worker has accepted: what it refuses has not happened. */
+  /** The event is written once the worker has accepted: a refused command has not happened. */
   const tellAsked = (verb: 'install' | 'upgrade' | 'delete', node: NodeRow, engine: BackendView): Promise<void> =>
     change(deps, (_tx, tell) =>
       tell({

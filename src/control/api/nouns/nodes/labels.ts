@@ -69,7 +69,7 @@ function tellLabels(tell: Tell, { id, name }: NodeRow, keys: string[]): Promise<
   return tell({ action: 'node.labelled', nodeId: id, reason, data: { keys } })
 }
 
-/** What no admin has set, no admin can take away: it would be back at the next registration. */
+/** An admin cannot remove a label that no admin has set: the next registration would bring it back. */
 function refuseDeclared({ name }: NodeRow, key: string, labels: readonly Label[]): void {
   const problem = labelProblem(key, '')
   if (problem !== undefined) throw new AppError('bad_request', `labels: ${problem}.`, { details: { param: 'labels' } })

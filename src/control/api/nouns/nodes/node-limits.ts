@@ -33,7 +33,7 @@ export function capAnswers(deps: AdminDeps): Answers<'setSlots' | 'resetSlots' |
   }
 }
 
-/** Null hands them back to the worker. What is so already is not written again. */
+/** Null restores what the worker declares. An unchanged value is not written again. */
 export async function writeSlots(tx: Sql, tell: Tell, node: NodeRow, value: number | null): Promise<void> {
   if (value !== null) refuseAgent(node, 'slots')
   if (node.max_replicas_override === value) return

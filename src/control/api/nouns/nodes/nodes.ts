@@ -11,7 +11,7 @@ import type { Answers } from '../../answers.ts'
 import type { AdminDeps } from '../../deps.ts'
 import { neededNode, viewNodes, viewOneNode, replicaViewer } from '../../../views/node-view.ts'
 
-/** How long a removed node is given to say that it heard; it stops by itself if it did not. */
+/** How long a removed node may take to confirm; one that did not hear stops by itself later. */
 const GOODBYE_MS = 2000
 
 export function nodeAnswers(
@@ -94,7 +94,7 @@ export async function writeDesired(tx: Sql, tell: Tell, node: NodeRow, desired: 
   if (await setDesired(tx, nodeId, desired)) await tell({ action, nodeId, reason })
 }
 
-/** Its rows are gone, so nothing it does counts any more; that it stops soon is a courtesy to its machine. */
+/** Its rows are gone, so nothing it does counts any more; stopping it soon only spares its machine. */
 async function tellRemoved(
   { bus, log, clusterId }: AdminDeps,
   { id, name, approved_at: approvedAt }: NodeRow,
