@@ -8,70 +8,70 @@ import { UpstreamConnection, type CallEvents } from './upstream/upstream-connect
 
 export interface Upstream extends PooledAddress {
   path: string
-  /** How it is known, when it is spoken to in TLS. */
+  /** For upstreams with TLS: the client and the expected certificate. */
   tls?: UpstreamTls | undefined
-  /** Stronger than what the client sent. */
+  /** Replace the client's headers of the same names. */
   headers: Instead
-  /** Keeps connections for later requests, for requests whose body was read already. Without it each has its own. */
+  /** Keeps connections for requests whose body was read already. Without it each request has its own connection. */
   pool?: ConnectionPool | undefined
-  /** Written to an event stream that broke off halfway, so that the client learns why instead of guessing. */
+  /** Text for an event stream that broke off halfway, so that the client learns why. */
   lastWords?(): string
   /**
-   * For a response that has begun already, as a stream of events: what takes the place of an answer that is no such
-   * stream. Of the answer's text it is given the beginning.
+   * For a response that has already begun as an event stream: the event that replaces an answer that is not an event
+   * stream. `text` is the beginning of that answer.
    */
   asEvent?(status: number, text: string): string
-  /** Answers that are none, judged by their head: nothing of them reaches the client. */
+  /** Whether the head of an answer is a refusal by the worker, of which nothing reaches the client. */
   isRefusal?(answer: { statusCode?: number | undefined; headers: Readonly<Record<string, unknown>> }): boolean
-  /** The same as `headers`, for what the client gets. */
+  /** Replace the answer's headers of the same names. */
   answerHeaders?: Instead
   /** Called for the head of the answer and for every piece of its body, so it must be cheap. */
   onHeard?(): void
-  /** A connection on which it was sent already, as a short call; what that has to tell is told as of any other. */
+  /** A connection on which the fast path has already sent the request; its answer is handled like any other. */
   sentOn?: UpstreamConnection | undefined
   /** Looks at the answer as it passes. */
   observer?: AnswerObserver | undefined
 }
 
-/** Called on the way of each answer, so it must be cheap. Pieces are in memory that the next one comes into. */
+/** Called for every answer, so it must be cheap. The memory of a piece is reused for the next one. */
 export interface AnswerObserver {
   head(head: AnswerHead): void
-  /** Of the body; in chunks, with their frames, when it is passed on so. */
+  /** A piece of the body; whole chunks with their framing, when it is forwarded in that form. */
   piece(bytes: Buffer): void
 }
 
 export type Forwarded =
-  /** The upstream's answer, whatever its status, went to the client; or the client went away first. */
+  /** The upstream's answer, whatever its status, went to the client. */
   | { outcome: 'answered'; status: number }
   | { outcome: 'client gone' }
-  /** Nothing has reached the client yet: another upstream may be tried. */
+  /** Nothing has reached the client: another upstream may be tried. */
   | { outcome: 'unreachable'; error: Error }
   | { outcome: 'refused'; status: number }
-  /** The answer broke off halfway. The client got `lastWords`, or was cut off, so that it cannot take a part for the whole. */
+  /** The answer broke off halfway. The client got `lastWords` or was cut off, so that it cannot mistake it for a whole one. */
   | { outcome: 'broken'; error: Error }
 
-/** How long a client that has its answer already may go on sending its request. */
+/** How long a client that already has its answer may go on sending its request. */
 const REST_WITHIN_MS = 5000
-/** Longer than a round trip anywhere. */
+/** Longer than any round trip. */
 const STALE_WITHIN_MS = 1000
 
-/** Who asked for a request to be sent on. */
+/** The caller of `forward`. */
 export interface Forwarder {
-  /** Told once, when the last byte has been handed to the client's connection or either side is gone. */
+  /** Called once, when the last byte was handed to the client's connection, or when either side has gone. */
   onForwarded(result: Forwarded): void
 }
 
-/** A request that was sent on. */
+/** A forwarded request. */
 export interface Sent {
-  /** Waits no longer, as if its connection had failed. Does nothing when it is over. */
+  /** Ends the wait as if the upstream's connection had failed. Does nothing when the request is over. */
   giveUp(error: Error): void
 }
 export type Forward = typeof forward
 
 /**
- * Sends one request on and streams the answer back unbuffered. `body` is sent when it was read already; otherwise the
- * request is streamed. The client's disconnect cancels the upstream request. Who asked is told what became of it without a
- * promise, since each hop of those costs a short request more than its bytes.
+ * Forwards one request and streams the answer back unbuffered. `body` is sent when it was already read; otherwise the
+ * request is streamed. When the client disconnects, the upstream request is cancelled. The forwarder gets the result by a
+ * call instead of a promise, because each hop of a promise costs a short request more than its bytes.
  */
 export function forward(
   request: HttpRequest,
@@ -80,7 +80,7 @@ export function forward(
   forwarder: Forwarder,
   body: Buffer | undefined = hasBody(request) ? request.whole : undefined,
 ): Sent | undefined {
-  // It may have gone while its body was read or another upstream was tried, and says so only once.
+  // The client may have gone while its body was read or another upstream was tried, and `close` is emitted only once.
   if (request.socket.destroyed) {
     forwarder.onForwarded({ outcome: 'client gone' })
     return undefined
@@ -90,9 +90,9 @@ export function forward(
   return passage
 }
 
-/** One request on its way. An object and no closures: a stream may last for hours, and there may be thousands. */
+/** One request under way. An object without closures: there may be thousands of streams, each for hours. */
 class Passage implements CallEvents, ClientWatcher, Sent {
-  /** For an answer that comes in chunks, to a client that can have them as they are. */
+  /** Set when the answer's chunks can go to the client as they are. */
   onChunks: ((chunks: Buffer, isEnd: boolean) => void) | undefined
   readonly #request: HttpRequest
   readonly #response: HttpResponse
@@ -105,9 +105,9 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   #isFlushed = false
   #isWaiting = false
   #isBetweenEvents = true
-  /** The beginning of an answer that is told in an event instead of passed on. */
+  /** The beginning of an answer that the client gets as an event instead. */
   #told: Buffer[] | undefined
-  /** With its end; sent when that is told, which it is at once. */
+  /** The last chunks, with the end of the body; `onEnd`, which follows at once, sends them. */
   #lastChunks: Buffer | undefined
   #isOver = false
 
@@ -137,9 +137,9 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   onHead(head: AnswerHead): void {
     if (this.#isOver) return
     const upstream = this.#upstream
-    // What follows of it is read, and its connection kept.
+    // The rest of a refusal is read and dropped, so that its connection can be kept.
     if (upstream.isRefusal?.(head)) return this.#over({ outcome: 'refused', status: head.statusCode })
-    // What has begun already goes on with the same kind of answer, or ends with an event that says why not.
+    // A response that has already begun continues with an event stream, or ends with an event that says why not.
     const isBegun = this.#response.headersSent
     const problem = isBegun ? undefined : begin(this.#response, head, upstream.answerHeaders)
     if (problem) {
@@ -161,12 +161,12 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     this.#upstream.observer?.piece(piece)
     if (this.#told) return this.#tell(this.#told, piece)
     this.#isBetweenEvents = endsEvent(piece, piece.length)
-    // The wire copies what it is given, node:http holds on to it.
+    // The fast server copies what it is given; node:http keeps a reference.
     const isTaken = this.#response.write(this.#response.writeChunks ? piece : Buffer.from(piece))
     if (!isTaken) this.#waitForClient()
   }
 
-  /** When there is nothing yet to go with the head in one write. */
+  /** Sends the head alone when no body has arrived to share its write. */
   onPause(): void {
     if (this.#isFlushed || this.#isOver || !this.#head) return
     this.#isFlushed = true
@@ -174,7 +174,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   onEnd(): void {
-    // It is somebody else's from here on, whatever becomes of our client.
+    // The pool may give the connection to another request from here on.
     this.#connection = undefined
     if (this.#isOver) return
     this.#response.once('finish', this.#onFinish)
@@ -199,7 +199,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   giveUp(error: Error): void {
-    // All of the answer may be here, and on its way to a client that takes its time.
+    // The whole answer may have arrived, and be on its way to a slow client.
     if (this.#isOver || !this.#connection) return
     this.#connection.destroy()
     this.onFailed(error)
@@ -235,9 +235,9 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   /**
-   * A kept connection may end in the very moment in which it is used again. Nothing of an answer has come, and its end is
-   * no news of the upstream, so that one is asked once more, on a new connection. One that was closed before says so
-   * within a round trip; whoever hangs up later has read the request, and perhaps worked for it.
+   * A kept connection may end just as it is used again. That says nothing about the upstream and no answer has begun, so
+   * the request is sent once more on a new connection. The reset of a connection that was already closed arrives within a
+   * round trip; an upstream that closes later has read the request, and may have worked on it.
    */
   #isStale({ code }: NodeJS.ErrnoException): boolean {
     const isEnd = code === 'ECONNRESET' || code === 'EPIPE'
@@ -254,12 +254,12 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 
   #tell(told: Buffer[], piece: Buffer): void {
-    // A copy: what is read next comes into the same memory.
+    // A copy, because the next read reuses the memory.
     if (told.reduce((bytes, { length }) => bytes + length, 0) < MOST_TOLD_BYTES) told.push(Buffer.from(piece))
   }
 
   #waitForClient(): void {
-    // What was read in one piece may be several, and none of them is taken.
+    // One read may yield several pieces, each of which finds the client full.
     if (this.#isWaiting) return
     this.#isWaiting = true
     this.#connection?.pause()
@@ -273,7 +273,7 @@ class Passage implements CallEvents, ClientWatcher, Sent {
     if (this.#isOver) return
     this.#over({ outcome: 'answered', status: this.#head!.statusCode })
     if (this.#request.complete) return
-    // The upstream has said all it has to say; what it did not read of the request goes nowhere.
+    // The upstream has answered in full; the rest of the request is read and dropped.
     takeTheRest(this.#request)
   }
 
@@ -289,14 +289,14 @@ class Passage implements CallEvents, ClientWatcher, Sent {
   }
 }
 
-/** Of an answer that is no stream of events no more than this is told in one. */
+/** The most of an answer that is quoted in an event. */
 const MOST_TOLD_BYTES = 4096
 
 function textOf(pieces: readonly Buffer[]): string {
   return Buffer.concat(pieces).subarray(0, MOST_TOLD_BYTES).toString('utf8')
 }
 
-/** Whether what ends at `end` is a whole event, if it is a stream of events. */
+/** Whether the bytes before `end` complete an event of an event stream. */
 function endsEvent(bytes: Buffer, end: number): boolean {
   if (bytes[end - 1] !== LF) return false
   return bytes[end - 2] === LF || (bytes[end - 2] === CR && bytes[end - 3] === LF)
@@ -305,8 +305,8 @@ function endsEvent(bytes: Buffer, end: number): boolean {
 const [CR, LF] = [0x0d, 0x0a]
 
 /**
- * For a request that was answered before it had arrived whole: takes what still comes, for a while. A connection closed
- * on somebody who is sending can lose him the answer.
+ * Reads and drops the rest of a request that was answered before it had arrived whole, for a while. Closing the connection
+ * while the client still sends could destroy the answer on its way.
  */
 export function takeTheRest(request: HttpRequest): void {
   if (request.complete || request.destroyed) return
@@ -319,16 +319,16 @@ export function takeTheRest(request: HttpRequest): void {
 
 function requestHead(request: HttpRequest, upstream: Upstream, body: Buffer | undefined): string {
   const lines = linesPassedOn(request.rawHeaders, upstream.headers, body !== undefined)
-  // Also where it is not kept: one who is told "close" may hang up on a body that he does not want to read, and his answer
-  // is then lost on the way.
+  // Keep-alive even for a connection that is not kept: an upstream that is told "close" may hang up on a body that it does
+  // not want to read, and its answer is then lost on the way.
   return `${request.method ?? 'GET'} ${upstream.path} HTTP/1.1\r\n${lines}${framing(request, body)}connection: keep-alive\r\n\r\n`
 }
 
-/** How long the body is, as far as its sender has said and it is not passed on anyway. */
+/** The body's framing, unless the client's own Content-Length is forwarded. */
 function framing(request: HttpRequest, body: Buffer | undefined): string {
   if (body) return `content-length: ${body.length}\r\n`
   if (request.headers['transfer-encoding'] !== undefined) return 'transfer-encoding: chunked\r\n'
-  // Other methods must say that they have none.
+  // Requests of other methods must state that they have no body.
   const mayLackBody = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'].includes(request.method ?? '')
   return hasBody(request) || mayLackBody ? '' : 'content-length: 0\r\n'
 }
@@ -337,7 +337,7 @@ function hasBody({ headers }: HttpRequest): boolean {
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined
 }
 
-/** Sends the answer's head, or says why it cannot be sent: what an upstream calls a status or a header may be none. */
+/** Sends the answer's head. Returns an error when the upstream's status or headers cannot be sent. */
 function begin(response: HttpResponse, head: AnswerHead, ours = NOTHING_INSTEAD): Error | undefined {
   try {
     if (response.writePassedOn) response.writePassedOn(head, ours)
@@ -351,15 +351,15 @@ function begin(response: HttpResponse, head: AnswerHead, ours = NOTHING_INSTEAD)
 
 const NOTHING_INSTEAD = instead({})
 
-/** Words can be added only to events that are plain text and whose length was not told beforehand. */
+/** An event can be added only to an uncompressed event stream whose length was not announced; others are cut. */
 function endBroken(response: HttpResponse, head: AnswerHead, upstream: Upstream, isBetweenEvents: boolean): void {
   const isOpen = isPlainStream(head) && head.headers['content-length'] === undefined
   if (!isOpen || !upstream.lastWords) return void response.destroy()
-  // Else they would be taken for the rest of the event that broke off.
+  // The line breaks keep it apart from the event that broke off.
   response.end(`${isBetweenEvents ? '' : '\n\n'}${upstream.lastWords()}`)
 }
 
-/** Of events, and not compressed: something can be said in it. */
+/** An uncompressed event stream, to which events can be added. */
 export function isPlainStream({ headers }: AnswerHead): boolean {
   return headers['content-encoding'] === undefined && headers['content-type']?.startsWith('text/event-stream') === true
 }

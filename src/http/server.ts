@@ -27,7 +27,7 @@ import { openWire, type WireOptions } from './fast/fast-server.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
-/** Has the connection for itself. What it throws is answered on the connection, which then ends. */
+/** Owns the connection. An error that it throws is sent on the connection, which then ends. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void> | void
 
 export interface HttpServer {
@@ -38,11 +38,11 @@ export interface HttpServer {
 
 export interface HttpServerOptions extends ListenOptions {
   handler: Handler
-  /** Serves plain requests under a path by a way that is several times as fast. The others go to `handler`, too. */
+  /** Serves plain requests under a path with the fast server, several times as fast. All others go to `handler`. */
   wire?: { prefix: string; handler: ExchangeHandler; shortcut?: WireOptions['shortcut'] }
-  /** For requests to speak WebSocket. Without it, and for any other protocol, the wish is ignored and the handler asked. */
+  /** For WebSocket upgrades. Without it, and for other protocols, the upgrade is ignored and `handler` serves the request. */
   onUpgrade?: UpgradeHandler
-  /** For requests to carry many connections on one. Throws when this one may not; without it nobody may. */
+  /** For upgrades to a mux. Throws when this client may not open one; without it no client may. */
   allowCable?: (request: HttpRequest) => void
   limits?: Partial<HttpLimits>
   /** Encrypts connections. */
@@ -112,7 +112,7 @@ function answerer(bodies: StalledBodies, limits: HttpLimits, log: Logger): Answe
     try {
       checkHead(request, limits.headers)
       const serving = serve(request, response)
-      // Nobody waits for a promise where there need not be one: on the wire most requests are under way by now.
+      // The fast server's handlers mostly return no promise, and then none is awaited.
       if (serving) void serving.catch((thrown: unknown) => sendError(response, toShown(thrown, request, log)))
     } catch (thrown) {
       sendError(response, toShown(thrown, request, log))
@@ -124,7 +124,7 @@ function refuseUnreadable(server: Server, connections: NodeConnections, limits: 
   const unreadable = new WeakSet<Socket>()
   server.on('clientError', (error, stream) => {
     const socket = stream as Socket
-    // Whatever follows on this connection is as unreadable.
+    // After one malformed request all that follows on the connection is unreadable, too.
     if (unreadable.has(socket)) return
     unreadable.add(socket)
     answerBadRequest(error, socket, connections.openOn(socket), limits)
@@ -134,7 +134,7 @@ function refuseUnreadable(server: Server, connections: NodeConnections, limits: 
 function serveRequests(server: Server, connections: NodeConnections, handler: Handler, answer: Answer): void {
   const run = (request: IncomingMessage, response: ServerResponse, serve: Handler): void => {
     connections.begin(request.socket, response)
-    // A client that goes away is not a failure; what waits on it looks at `close`.
+    // A client that goes away is not a failure; code that waits for it listens to `close`.
     response.on('error', () => {})
     request.on('error', () => {})
     answer(request, response, () => serve(request, response))
@@ -158,7 +158,7 @@ function serveUpgrades(server: Server, parts: UpgradeParts): void {
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket
     socket.on('error', () => {})
-    // An answer that is still to come would run into what is said after the switch.
+    // Answers still to come would mix with the bytes of the new protocol.
     if (connections.openOn(socket).size > 0) return void socket.destroy()
     connections.switch(socket)
     void (async () => {
@@ -175,7 +175,7 @@ function serveUpgrades(server: Server, parts: UpgradeParts): void {
 }
 
 function refuseExpectation({ headers }: IncomingMessage): void {
-  const text = `Expect: ${headers.expect} cannot be met; the only expectation that is understood is 100-continue.`
+  const text = `Expect: ${headers.expect} is not supported. The only supported expectation is 100-continue.`
   throw new AppError('expectation_failed', text)
 }
 
@@ -200,7 +200,7 @@ export function sendJson(
   response.end(beginJson(response, status, body, headers))
 }
 
-/** Sends the head; returns the text that belongs to it. */
+/** Sends the head; returns the body that belongs to it. */
 function beginJson(
   response: HttpResponse,
   status: number,
@@ -217,14 +217,15 @@ function beginJson(
 }
 
 /**
- * The error as the client's last word. A response that has begun cannot be taken back: it is cut, never ended as if whole.
- * Who is still sending has it at once and is heard for a while, because a connection closed on him may lose him the answer.
+ * Answers with an error. A response that has already begun is cut off, so that the client does not mistake it for a whole
+ * one. If the client is still uploading, it gets the answer now and the rest is drained for a while; closing at once could
+ * drop the answer.
  */
 export function sendError(response: HttpResponse, error: AppError, body: unknown = error.toBody()): void {
   const { req: request } = response
   if (response.headersSent) return void response.destroy()
   if (request.complete) return sendJson(response, error.status, body, errorHeaders(error))
-  // What is left of an unread body would be taken for the next request.
+  // The connection closes, because the rest of an unread body would be parsed as the next request.
   const headers = { ...errorHeaders(error), connection: 'close' }
   response.write(beginJson(response, error.status, body, headers))
   const end = (): void => void response.end()
@@ -234,9 +235,9 @@ export function sendError(response: HttpResponse, error: AppError, body: unknown
 }
 
 export interface ReadOptions {
-  /** All of the body has to be here within this time. */
+  /** The whole body must arrive within this time. */
   withinMs?: number | undefined
-  /** Where it counts. Whoever opened it releases it, when nothing of the body is kept any more. */
+  /** Counts the body's memory. The caller that opened it releases it once the body is no longer kept. */
   room?: BodyRoom | undefined
 }
 
@@ -303,7 +304,7 @@ function tooSlow(withinMs: number): AppError {
   return new AppError('timeout', `The request body did not arrive whole within ${withinMs / 1000} s.`)
 }
 
-/** Parses JSON whose errors a person can act on. */
+/** Parses JSON; its errors say where the mistake is. */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new AppError('bad_request', 'The request body is empty; a JSON object was expected.')
   const text = body.toString('utf8')

@@ -81,7 +81,7 @@ test('the longest there is, in one piece and byte by byte', () => {
 })
 
 test.each([
-  ['is longer than any may be', data(1, 'x'.repeat(MOST_DATA_BYTES + 1)), 'too many'],
+  ['is longer than any may be', data(1, 'x'.repeat(MOST_DATA_BYTES + 1)), 'too long'],
   ['is of no kind', frame(1, LAST + 1), 'unknown frame kind 7'],
 ])('one that %s is refused with its head', (_, said, why) => {
   const head = bytesOf(said).subarray(0, FRAME_BYTES)

@@ -4,7 +4,7 @@ import type { HttpResponse } from '../exchange.ts'
 import type { HttpLimits } from './limits.ts'
 import { answerOnSocket } from './socket-answer.ts'
 
-/** What is wrong, in the words of node:http's parser. */
+/** An error in the form of node:http's parser. */
 export interface ParseError {
   message?: string
   code?: string
@@ -13,8 +13,8 @@ export interface ParseError {
 }
 
 /**
- * Answers what was no request, after all answers that the same client still waits for. `open` are those, in order; the
- * last of them may be to a request whose body it is that went wrong.
+ * Answers a malformed request, after the answers that the client still waits for. `open` are those, in order; the last may
+ * belong to the request whose body is malformed.
  */
 export function answerBadRequest(
   error: ParseError,
@@ -48,6 +48,7 @@ function toAppError(error: ParseError, limits: HttpLimits): AppError {
 
 function whatItIs({ rawPacket, reason }: ParseError): string {
   // The first byte of a TLS handshake.
-  if (rawPacket?.[0] === 0x16) return 'This looks like HTTPS, and here is plain HTTP: use http:// in the address.'
-  return `This is no valid HTTP request${reason ? `: ${reason}` : ''}. Check its first line, its headers and its Content-Length.`
+  if (rawPacket?.[0] === 0x16)
+    return 'This looks like HTTPS, but this port speaks plain HTTP: use http:// in the address.'
+  return `This is not a valid HTTP request${reason ? `: ${reason}` : ''}. Check its first line, its headers and its Content-Length.`
 }

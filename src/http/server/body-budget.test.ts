@@ -72,7 +72,7 @@ describe('the memory for bodies', () => {
     second.grow(50)
     expect(seen.error?.code).toBe('unavailable')
     expect(budget.heldBytes).toBe(250)
-    expect(() => second.announce(501)).toThrow(/larger than what the bodies of one client may take/)
+    expect(() => second.announce(501)).toThrow(/larger than the body memory of one client/)
     expect(() => second.grow(400)).toThrow(/larger than/)
   })
 

@@ -5,24 +5,24 @@ const MIB = 1024 * 1024
 const MOST_BY_DEFAULT = 256 * MIB
 const RETRY_AFTER_S = 5
 
-/** A quarter of the memory that this process may have, divided among `processes`, and at most 256 MiB. */
+/** A quarter of the memory that this process may use, divided among `processes`, and at most 256 MiB. */
 export function defaultBodyMemory(processes = 1): number {
-  // 0 without a limit; with cgroups of the first version an absurd number.
+  // 0 without a limit; with cgroups v1 a number larger than any memory.
   const limit = process.constrainedMemory()
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
   return Math.min(MOST_BY_DEFAULT, Math.floor(bytes / 4 / processes))
 }
 
 /**
- * The memory that bodies of requests take in one process, from their first byte until the request has ended. What has
- * arrived counts, not what is announced: 2,000 clients that announce 60 MB and send little keep no other one out.
+ * Limits the memory of request bodies in one process, from their first byte until the request has ended. It counts bytes
+ * that have arrived, not announced lengths: 2,000 clients that announce 60 MB and send little keep no other client out.
  *
- * At the limit the largest body that is still being read is given up, of the client that holds most; so a small request goes
- * on while another client sends large ones. One client has half of the memory at most. A body that is whole is kept.
+ * At the limit it refuses the largest body still being read, of the client that holds most; so a small request succeeds
+ * while another client sends large ones. One client has at most half of the memory. A complete body is kept.
  */
 export class BodyBudget {
   readonly mostBytes: number
-  /** Of one client. */
+  /** The limit of one client. */
   readonly mostOfOne: number
   #bytes = 0
   readonly #byClient = new Map<string, number>()
@@ -37,14 +37,14 @@ export class BodyBudget {
     return this.#bytes
   }
 
-  /** Room for one body. `client` is a key, or where requests without one come from. */
+  /** Room for one body. `client` is the id of a key, or the origin of a request without a key. */
   open(client: string): BodyRoom {
     const room = new BodyRoom(this, client)
     this.#reading.add(room)
     return room
   }
 
-  /** Throws when there is no room for so many more bytes of it. */
+  /** Adds so many bytes to a body; throws when there is no room for them. */
   grow(room: BodyRoom, bytes: number): void {
     while (this.#of(room.client) + bytes > this.mostOfOne) this.#giveUp(room, bytes, room.client)
     while (this.#bytes + bytes > this.mostBytes) this.#giveUp(room, bytes, this.#greediest(room.client, bytes))
@@ -60,7 +60,7 @@ export class BodyBudget {
     this.#count(room.client, -room.bytes)
   }
 
-  /** Throws when it is the body for which `asker` wants so many more bytes. */
+  /** Refuses the client's largest body that is still being read; throws when that is the asker's own. */
   #giveUp(asker: BodyRoom, bytes: number, client: string): void {
     let largest = asker.client === client ? asker : undefined
     const sizeOf = (room: BodyRoom): number => room.bytes + (room === asker ? bytes : 0)
@@ -72,7 +72,7 @@ export class BodyBudget {
     largest.refuse(error)
   }
 
-  /** Of the clients that still send bodies the one that holds most. */
+  /** Of the clients that are still sending bodies, the one that holds most. */
   #greediest(asker: string, bytes: number): string {
     let found = asker
     let most = this.#of(asker) + bytes
@@ -86,8 +86,8 @@ export class BodyBudget {
   }
 
   #noRoom(client: string): AppError {
-    const held = `${inMiB(this.#of(client))} of them of this client, which may have ${inMiB(this.mostOfOne)}`
-    const text = `The bodies of requests take ${inMiB(this.#bytes)} of ${inMiB(this.mostBytes)} here, ${held}. Try again in ${RETRY_AFTER_S} s, or start Flotilla with more --body-memory.`
+    const held = `this client's bodies use ${inMiB(this.#of(client))} of the ${inMiB(this.mostOfOne)} that one client may use`
+    const text = `Request bodies use ${inMiB(this.#bytes)} of ${inMiB(this.mostBytes)}, and ${held}. Try again in ${RETRY_AFTER_S} s, or start Flotilla with more --body-memory.`
     return new AppError('unavailable', text, { retryAfterS: RETRY_AFTER_S })
   }
 
@@ -103,11 +103,11 @@ export class BodyBudget {
   }
 }
 
-/** What one body takes. */
+/** The memory of one body. */
 export class BodyRoom {
   readonly client: string
   bytes = 0
-  /** Told once when the body is given up for another while it is read. */
+  /** Called once when the body is refused in favour of another while it is being read. */
   onRefused: (error: AppError) => void = () => {}
   readonly #budget: BodyBudget
   #isReleased = false
@@ -117,27 +117,27 @@ export class BodyRoom {
     this.client = client
   }
 
-  /** Throws when so long a body can never be taken. */
+  /** Throws when a body of this length can never be accepted. */
   announce(length: number): void {
     const { mostOfOne } = this.#budget
     if (length <= mostOfOne) return
-    const text = `The request body (${length} bytes) is larger than what the bodies of one client may take here (${mostOfOne} bytes). Start Flotilla with more --body-memory.`
+    const text = `The request body (${length} bytes) is larger than the body memory of one client (${mostOfOne} bytes). Start Flotilla with more --body-memory.`
     throw new AppError('too_large', text)
   }
 
-  /** So many more bytes have arrived. Throws when there is no room for them, and then the body must not be kept. */
+  /** So many more bytes have arrived. Throws when there is no room for them; the caller must then drop the body. */
   grow(bytes: number): void {
     this.announce(this.bytes + bytes)
     this.#budget.grow(this, bytes)
     this.bytes += bytes
   }
 
-  /** The body is whole, and is kept until `release`. */
+  /** The body is complete, and is kept until `release`. */
   settle(): void {
     this.#budget.settle(this)
   }
 
-  /** Nothing of the body is kept any more. */
+  /** The body is no longer in memory. */
   release(): void {
     if (this.#isReleased) return
     this.#isReleased = true

@@ -19,9 +19,9 @@ export interface ServerParts {
   secured: SecuredConnections | undefined
 }
 
-/** Turns of the event loop; each takes in what has come. In a flood there is no end of it. */
+/** Turns of the event loop, each of which accepts connections. A limit, because in a flood there are always more. */
 const MOST_TURNS = 100
-/** One in which nothing happens takes 0.002, and 0.012 now and then. */
+/** An idle turn takes 0.002 ms, sometimes 0.012 ms. */
 const SHORT_TURN_MS = 0.2
 
 /** Takes no new requests, lets the running ones finish for up to `graceMs`, then cuts what is left. */
@@ -51,14 +51,15 @@ export async function closeServer(parts: ServerParts, graceMs: number): Promise<
 }
 
 /**
- * The system resets connections that it has made for us and we have not taken when the listener closes. What came during a
- * long turn, or while this process did not run, may not have been seen yet, so only short ones say that nothing waits.
+ * Accepts the connections that wait in the operating system's queue, which resets them when the listener closes. Only short
+ * turns show that the queue is empty: connections that came during a long turn, or while this process did not run, may not
+ * have been seen yet.
  */
 async function acceptWaiting(server: Server): Promise<void> {
   let quietTurns = 0
   const onConnection = (): void => void (quietTurns = 0)
   server.on('connection', onConnection)
-  // The first turn may end before the system has been asked.
+  // Two turns, because the first may end before the queue was polled.
   for (let turn = 0; quietTurns < 2 && turn < MOST_TURNS; turn += 1) {
     quietTurns += 1
     const beganMs = performance.now()

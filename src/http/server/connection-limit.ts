@@ -3,31 +3,31 @@ import type { Socket } from 'node:net'
 import { AppError } from '../../platform/errors.ts'
 import { answerOnSocket } from './socket-answer.ts'
 
-/** So many of those who are turned away are told why at once; in a flood the rest is closed without a word. */
+/** The most refused connections that get an answer at a time; in a flood the rest is closed without one. */
 const MOST_TOLD = 1000
 const RETRY_AFTER_S = 5
 
 export interface LimitOptions {
   most: number
-  /** What is to be used instead of the socket that the server has made. */
+  /** Returns the socket to use instead of the server's. */
   replace: (socket: Socket) => Socket
-  /** Makes each what it is to be. */
+  /** Encrypts the connection where the listener has TLS. */
   secure: (socket: Socket, onReady: (ready: Socket) => void) => void
-  /** `accept` gives it to the server. */
+  /** `accept` gives the connection to node:http. */
   onConnection: (socket: Socket, accept: () => void) => void
 }
 
 export interface ConnectionLimit {
-  /** Takes a connection that is a part of one of them, and does not count. */
+  /** Takes a stream of a mux, which does not count as a connection. */
   take(socket: Socket): void
-  /** Resolves as soon as there is no connection. */
+  /** Resolves once there is no connection. */
   whenNone(): Promise<void>
 }
 
-/** Turns away connections beyond `most` before anything is asked on them. */
+/** Refuses connections above `most` before any request is read from them. */
 export function limitConnections(server: Server, options: LimitOptions): ConnectionLimit {
   const { most, replace, secure, onConnection } = options
-  // The server's own listener, which reads requests, is put behind ours.
+  // Node's own listeners, which read requests, run only after this one has accepted.
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   let accepted = 0

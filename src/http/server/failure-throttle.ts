@@ -3,10 +3,10 @@ import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest } from '../exchange.ts'
 import { originOf, THIS_MACHINE } from './request-origin.ts'
 
-/** Wrong keys are counted for so long from the first one on. */
+/** Wrong keys are counted for this long, from the first one on. */
 const WINDOW_MS = 60_000
 const MOST_OF_ONE = 20
-/** Addresses remembered; beyond that the one that has been quiet for longest is forgotten. */
+/** Addresses remembered; beyond that the one that has been quiet longest is forgotten. */
 const MOST_ADDRESSES = 10_000
 
 interface Window {
@@ -15,9 +15,9 @@ interface Window {
 }
 
 /**
- * Tells those who show one wrong key after another to wait. Keys are looked at before this is asked, so a right one always
- * opens, whatever others at the same address do: it keeps nobody out, and those who guess learn that it is in vain.
- * Programs on this machine are not counted: one with an old key in its settings would be told of a limit, not of its key.
+ * Throttles addresses that send one wrong key after another. Keys are checked first, so a right key always works, whatever
+ * other clients at its address do. Programs on this machine are not counted: one with an old key in its settings should
+ * learn that its key is wrong, not that there is a limit.
  */
 export class WrongKeys {
   readonly #clock: Pick<Clock, 'nowMs'>
@@ -27,7 +27,7 @@ export class WrongKeys {
     this.#clock = clock
   }
 
-  /** What to throw in the place of `thrown`: the same, unless a key was wrong and many before it were. */
+  /** The error to throw instead of `thrown`: the same one, unless it is one of too many wrong keys. */
   judge<T>(request: Pick<HttpRequest, 'headers' | 'socket'>, thrown: T): T | AppError {
     if (!(thrown instanceof AppError) || thrown.code !== 'unauthorized' || !showsKey(request)) return thrown
     const from = originOf(request)
@@ -40,7 +40,7 @@ export class WrongKeys {
     return new AppError('busy', text, { retryAfterS })
   }
 
-  /** The window that still runs, or a new one; as the last that was looked at. */
+  /** The current window or a new one, moved to the end of the map as the most recent. */
   #windowOf(from: string): Window {
     const nowMs = this.#clock.nowMs()
     const known = this.#windows.get(from)
@@ -52,7 +52,7 @@ export class WrongKeys {
   }
 }
 
-/** Who shows none has guessed none. */
+/** A request without a key is no guess. */
 function showsKey({ headers }: Pick<HttpRequest, 'headers'>): boolean {
   return headers.authorization !== undefined || headers['x-api-key'] !== undefined
 }

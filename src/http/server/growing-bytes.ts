@@ -1,15 +1,15 @@
 const LEAST_BYTES = 4096
 
 /**
- * Bytes that come in pieces, in one piece of memory at most twice as long as what has come. A list of the pieces would take
- * some 100 bytes for each: with chunks of one byte, 100 times what was sent.
+ * Collects pieces in one buffer, at most twice as long as what has arrived (and at least 4 KiB). A list of pieces would
+ * take some 100 bytes for each: with chunks of one byte, 100 times what was sent.
  */
 export class GrowingBytes {
   length = 0
   readonly #expected: number
   #bytes: Buffer | undefined
 
-  /** `expected` is how many there will be, as far as that is known. No memory is taken for it. */
+  /** `expected` is the announced length, if known. No memory is reserved for it. */
   constructor(expected = Number.POSITIVE_INFINITY) {
     this.#expected = expected
   }

@@ -5,13 +5,13 @@ import type { ExchangeHandler, HttpResponse } from '../exchange.ts'
 
 const GET = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
 
-/** Without what was said only to find out whether anybody listens. */
+/** Without the 100 Continue that only probes whether the client is still there. */
 const answerIn = (text: string): string => text.replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '')
 const aWhile = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250))
 
-/** Clients that close their side, whichever way they are served. `serve` starts a server and returns its URL. */
+/** Clients that close their side, for each kind of server. `serve` starts a server and returns its URL. */
 export function halfClosedSuite(serve: (handler: ExchangeHandler) => Promise<string>): void {
-  /** A server that answers when told to, and who has connected to it. */
+  /** A server that answers when told to, and a client that has connected to it. */
   const aServer = async () => {
     const responses: HttpResponse[] = []
     let closed = 0

@@ -1,10 +1,10 @@
 import type { HttpResponse } from '../exchange.ts'
 import { sendJson } from '../server.ts'
 
-/** Why a part is not ready; nothing when it is. */
+/** Why a part is not ready; undefined when it is. */
 export type Check = () => string | undefined
 
-/** `/healthz`: the process runs. `/readyz`: every part can do its work, or which cannot and why; notes do not count. */
+/** `/healthz`: the process runs. `/readyz`: whether each part can work, and why not; notes do not change the status. */
 export function sendHealth(
   path: '/healthz' | '/readyz',
   response: HttpResponse,

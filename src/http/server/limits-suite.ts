@@ -19,7 +19,7 @@ function errorIn(answer: string): { status: number; message: string; code: strin
   return { status: Number(headers.split(' ')[1]), message, code, headers: headers.toLowerCase() }
 }
 
-/** By a client as people have them; whose certificate it sees does not matter here. */
+/** With an ordinary client; it accepts any certificate. */
 function post(url: string, body: Buffer): Promise<{ status: number | undefined; text: string }> {
   const request = url.startsWith('https:') ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
@@ -33,8 +33,8 @@ function post(url: string, body: Buffer): Promise<{ status: number | undefined; 
 }
 
 /**
- * What clients may do, whichever way they are served. `serve` starts a server and returns its URL. Strands begin with their
- * first byte, and those of one cable do not count.
+ * What clients may do, for each kind of server. `serve` starts a server and returns its URL. Mux streams (`onStrands`) begin
+ * with their first byte, and do not count as connections.
  */
 export function httpLimitsSuite(
   serve: (handler: ExchangeHandler, limits: Partial<HttpLimits>) => Promise<string>,
@@ -50,15 +50,15 @@ export function httpLimitsSuite(
 
   describe('heads', () => {
     test.each([
-      ['no HTTP at all', 'hello\r\n\r\n', 400, 'no valid HTTP request'],
+      ['no HTTP at all', 'hello\r\n\r\n', 400, 'not a valid HTTP request'],
       ['HTTPS', Buffer.from('160301020001000200', 'hex'), 400, 'http://'],
-      ['a version that there is not', 'GET / HTTP/9.9\r\nhost: a\r\n\r\n', 400, 'no valid HTTP request'],
-      ['a header without a name', 'GET / HTTP/1.1\r\nhost: a\r\n: x\r\n\r\n', 400, 'no valid HTTP request'],
+      ['a version that there is not', 'GET / HTTP/9.9\r\nhost: a\r\n\r\n', 400, 'not a valid HTTP request'],
+      ['a header without a name', 'GET / HTTP/1.1\r\nhost: a\r\n: x\r\n\r\n', 400, 'not a valid HTTP request'],
       [
         'a header with a line break in it',
         'GET / HTTP/1.1\r\nhost: a\r\nx: a\n b\r\n\r\n',
         400,
-        'no valid HTTP request',
+        'not a valid HTTP request',
       ],
       [
         'two lengths',
@@ -79,9 +79,9 @@ export function httpLimitsSuite(
         'lines that end with a bare LF',
         'POST /x HTTP/1.1\nhost: a\ncontent-length: 2\n\nab',
         400,
-        'no valid HTTP request',
+        'not a valid HTTP request',
       ],
-      ['one line of a head that does', 'GET /x HTTP/1.1\r\nhost: a\n', 400, 'no valid HTTP request'],
+      ['one line of a head that does', 'GET /x HTTP/1.1\r\nhost: a\n', 400, 'not a valid HTTP request'],
     ])('%s', async (_, text, status, message) => {
       const { client } = await aServer()
       client.send(text)
@@ -94,7 +94,7 @@ export function httpLimitsSuite(
       ['too many headers', `GET / HTTP/1.1\r\nhost: a\r\n${'x: y\r\n'.repeat(300)}\r\n`, 431, 'more than 200 headers'],
       ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'no Host header'],
       [
-        'a coding of the transfer that nobody knows',
+        'an unknown transfer coding',
         'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
         501,
         'gzip, chunked',
@@ -154,7 +154,7 @@ export function httpLimitsSuite(
       expect(await client.reads('x'.repeat(30))).toContain('200 OK')
     })
 
-    test('who waits for us to read is not slow', async () => {
+    test('a client that waits for the server to read is not slow', async () => {
       let read = (): void => {}
       const { client } = await aServer(
         (request, response) => {

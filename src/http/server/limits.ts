@@ -1,12 +1,12 @@
-/** What one listener takes from its clients before it turns them away. */
+/** The limits of one listener. */
 export interface HttpLimits {
-  /** Connections at once; who comes beyond gets a 503 and is closed. */
+  /** Connections at once; further ones get a 503 and are closed. */
   connections: number
   headerBytes: number
   headers: number
-  /** A request's head must be whole within this time, from its first byte or from the connection's start. */
+  /** A request's head must be complete within this time, from its first byte or from the connection's start. */
   headMs: number
-  /** A request's body may take as long as it needs, but not bring nothing for this long. Answers may last for ever. */
+  /** The longest pause within a request's body; the whole body may take as long as it needs. Answers have no limit. */
   bodySilenceMs: number
 }
 

@@ -7,7 +7,7 @@ export interface ListenOptions {
   /** What the listener is for, and the flag that moves it: both go into the message when the port is taken. */
   purpose: string
   flag: string
-  /** Other processes of ours listen there, too, and the system spreads the connections over them. */
+  /** Other Flotilla processes listen on the same port, and the operating system spreads the connections over them. */
   sharesPort?: boolean
 }
 
@@ -18,7 +18,7 @@ export function listenOn(server: Server, { listen, purpose, flag, sharesPort = f
   })
 }
 
-/** One clear line for a listener that cannot be had, with the flag that moves it. */
+/** Why a listener cannot be opened, in one line, with the flag that moves it. */
 export function listenError(error: NodeJS.ErrnoException, listen: Address, purpose: string, flag: string): AppError {
   const where = formatAddress(listen)
   const reasons: Record<string, string> = {

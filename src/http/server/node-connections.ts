@@ -3,19 +3,20 @@ import type { Socket } from 'node:net'
 import { afterLastWord } from './close-grace.ts'
 
 interface Kept {
-  /** The answers that it waits for, in order. */
+  /** The answers that the client waits for, in order. */
   readonly open: Set<ServerResponse>
-  /** Of all that came until its last answer had ended. More than that is the next request, or a part of it. */
+  /** Bytes read when its last answer ended. Bytes after those belong to the next request. */
   answeredBytes: number
 }
 
 /**
- * The connections that node:http reads. They end as those of the wire do: with an answer that says so, or when they were
- * idle for a moment. node:http itself closes who is idle at once, and so cuts off the next request that is on its way.
+ * The connections that node:http reads. When the server closes, they end as those of the fast server do: with an answer
+ * that says `Connection: close`, or after a moment of being idle. node:http itself closes idle connections at once, which
+ * cuts off requests on their way.
  */
 export class NodeConnections {
   readonly #kept = new Map<Socket, Kept>()
-  /** Those that speak another protocol by now, and end when that ends. */
+  /** Connections that were upgraded; they end with their new protocol. */
   readonly #switched = new Set<Socket>()
   #isClosing = false
 
@@ -26,7 +27,7 @@ export class NodeConnections {
     if (this.#isClosing) this.#hearOut(socket, kept)
   }
 
-  /** The answers that a connection waits for, in order. */
+  /** The answers that the client of this connection waits for, in order. */
   openOn(socket: Socket): ReadonlySet<ServerResponse> {
     return this.#kept.get(socket)?.open ?? NONE
   }
@@ -69,7 +70,7 @@ export class NodeConnections {
   }
 }
 
-/** One of several may not say it: the others would be lost. */
+/** Announces the close, but only when one answer is open: further ones would be lost. */
 function sayLast({ open }: Kept): void {
   const [response] = open
   if (open.size === 1 && !response!.headersSent) response!.setHeader('connection', 'close')

@@ -22,17 +22,17 @@ export function openNodeServer({ limits, keepAliveMs, takesUpgrades, takesCables
     connectionsCheckingInterval: Math.max(10, Math.floor(limits.headMs / 8)),
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: limits.headerBytes,
-    // A machine that lost its power says nothing: the operating system asks, so that its streams do not count for ever.
+    // The operating system probes silent clients, so that the streams of a machine without power do not count for ever.
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
-    // Checked here, so that the answer has the shape of all others.
+    // `checkHead` checks it, so that the error has our own format.
     requireHostHeader: false,
     shouldUpgradeCallback: (request) =>
       (takesUpgrades && isWebSocket(request)) || (takesCables && asksForCable(request)),
   })
-  // Counted here: the server would leave out those beyond without a word.
+  // `checkHead` counts them: node:http would silently drop those above its limit.
   server.maxHeadersCount = 0
-  // Who has said all he has to say may still wait for the answer.
+  // A client that has closed its sending side may still wait for the answer.
   return Object.assign(server, { httpAllowHalfOpen: true })
 }
 

@@ -2,8 +2,8 @@ import { AppError } from '../../platform/errors.ts'
 import type { HttpRequest } from '../exchange.ts'
 
 /**
- * The token of `Authorization: Bearer <token>`; undefined where no token is shown. What another reader, such as a proxy
- * in front of us, could read in another way is refused instead of guessed at.
+ * The token of `Authorization: Bearer <token>`; undefined when there is none. Headers that another reader, such as a proxy
+ * in front of Flotilla, could read differently are refused.
  */
 export function shownBearer(request: HttpRequest): string | undefined {
   if (timesSent(request, 'authorization') > 1) throw sentTwice('Authorization')
@@ -27,7 +27,7 @@ export function shownKey(request: HttpRequest): string | undefined {
   throw new AppError('bad_request', 'Authorization and x-api-key hold different keys. Send one of them.')
 }
 
-/** A key in a URL ends up in histories and in the logs of everything on the way, so none is taken from there. */
+/** A key in a URL ends up in browser histories and in the logs of proxies, so a URL with a key is refused. */
 export function refuseKeyInUrl(request: HttpRequest): void {
   const url = request.url ?? ''
   const start = url.indexOf('?')
@@ -35,13 +35,13 @@ export function refuseKeyInUrl(request: HttpRequest): void {
   for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
     if (!KEY_NAMES.has(name.toLowerCase()) && !looksLikeOurs(value)) continue
     const text =
-      'A key does not belong into the URL, where logs keep it. Send it as Authorization: Bearer <key>, ' +
+      'A key does not belong in the URL, where logs keep it. Send it as Authorization: Bearer <key>, ' +
       'and replace this one if others may have seen it.'
     throw new AppError('bad_request', text)
   }
 }
 
-/** As our keys and tokens begin, in whatever letters. */
+/** Whether it begins like Flotilla's keys and tokens, in upper or lower case. */
 export function looksLikeOurs(text: string): boolean {
   return /^(fk|fla|flj)_/i.test(text)
 }
@@ -57,15 +57,15 @@ const KEY_NAMES = new Set([
   'authorization',
 ])
 
-/** Longer than any key that is made; a limit on what is hashed for strangers. */
+/** Longer than any key; limits what is hashed for unknown clients. */
 const MOST_KEY_CHARACTERS = 500
 
-/** Printable ASCII: bytes beyond it would be one text here and another where they are read as UTF-8. */
+/** Printable ASCII: other bytes would be one text in latin1 and another in UTF-8. */
 function isKeyText(text: string): boolean {
   return text.length <= MOST_KEY_CHARACTERS && /^[\x21-\x7e]+$/.test(text)
 }
 
-/** Node keeps the first of several `authorization` headers and says nothing of the others. */
+/** Counts in the raw headers, because Node silently keeps only the first of several `authorization` headers. */
 export function timesSent({ rawHeaders }: HttpRequest, name: string): number {
   let times = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,12 +1,12 @@
 import type { HttpRequest } from '../exchange.ts'
 import { isLoopback } from '../../platform/address.ts'
 
-/** What `originOf` says of a program on this machine that came through no proxy. */
+/** What `originOf` returns for a program on this machine that uses no proxy. */
 export const THIS_MACHINE = 'this machine'
 
 /**
- * Where a request comes from, for counting: one machine is one, however many addresses it has. Whoever comes through a
- * proxy on this machine is not its owner, and all of them share one count.
+ * Where a request comes from, for counting: a machine counts once, however many IPv6 addresses it has. Requests through a
+ * proxy on this machine do not count as local; they share one count.
  */
 export function originOf({ socket, headers }: Pick<HttpRequest, 'socket' | 'headers'>): string {
   const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '') ?? ''
@@ -16,7 +16,7 @@ export function originOf({ socket, headers }: Pick<HttpRequest, 'socket' | 'head
 
 export const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** One machine has a whole /64 of IPv6 addresses to choose from. */
+/** The /64 network, because one machine can choose from a whole /64 of IPv6 addresses. */
 function networkOf(address: string): string {
   const [head = '', tail] = address.split('::')
   const groups = head.split(':')

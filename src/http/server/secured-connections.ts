@@ -4,23 +4,23 @@ import { answerOnSocket } from './socket-answer.ts'
 import type { TlsUpgrade } from '../../platform/tls/tls-upgrade.ts'
 
 export interface SecuredOptions {
-  /** None while connections are to stay as they are. */
+  /** Undefined while connections stay unencrypted. */
   upgrade: () => TlsUpgrade | undefined
-  /** Whose plain connections are taken as well. By default nobody's. */
+  /** Which clients may also connect without TLS. By default none. */
   mayBePlain?: (socket: Socket) => boolean
 }
 
 export interface SecuredConnections {
-  /** Calls back with the encrypted connection. One that comes to nothing is ended here. */
+  /** Calls back with the encrypted connection. A connection whose handshake fails is closed. */
   take(socket: Socket, onReady: (ready: Socket) => void): void
-  /** Ends those that are not ready yet. */
+  /** Closes connections that are not ready yet. */
   dispose(): void
 }
 
-/** The first byte of a TLS handshake; no word of HTTP begins with it. */
+/** The first byte of a TLS handshake; no HTTP request begins with it. */
 const HANDSHAKE = 0x16
 
-/** Encrypts connections that ask for it, and tells those that speak plain HTTP what they have come to. */
+/** Starts TLS on connections that begin a handshake, and answers plain HTTP with an error that names https://. */
 export function securedConnections(
   { upgrade, mayBePlain = () => false }: SecuredOptions,
   withinMs: number,
@@ -51,10 +51,13 @@ export function securedConnections(
 }
 
 function isHttps(): AppError {
-  return new AppError('bad_request', 'This is HTTPS, and the request came as plain HTTP: use https:// in the address.')
+  return new AppError(
+    'bad_request',
+    'This port speaks HTTPS, but the request came as plain HTTP: use https:// in the address.',
+  )
 }
 
-/** Puts back what has come. Undefined when nothing has, and nothing will. */
+/** Finds the first byte and puts it back. Undefined when none comes in time, or none will come. */
 function whenFirstByte(socket: Socket, withinMs: number, found: (byte: number | undefined) => void): void {
   const over = (byte: number | undefined): void => {
     clearTimeout(late)

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import type { AppError } from '../../platform/errors.ts'
 import { STATUS_CODES } from './node-http.ts'
 
-/** How long a client that was answered here may take to close its side. */
+/** How long the client may take to close its side after the answer. */
 const LINGER_MS = 1000
 
 /**
- * An error as the last word on a connection that has no response object: a head that cannot be understood, a refused
- * upgrade, one connection too many. What the client still sends is thrown away for a moment: a connection closed on
- * unread bytes is reset, and a reset can overtake the answer.
+ * Sends an error on a connection without a response object, and closes it: for a malformed head, a refused upgrade, or one
+ * connection too many. Bytes that the client still sends are read and dropped for a moment: closing with unread bytes resets
+ * the connection, and the reset can overtake the answer.
  */
 export function answerOnSocket(socket: Socket, error: AppError, headers: Readonly<Record<string, string>> = {}): void {
   socket.on('error', () => {})
@@ -20,7 +20,7 @@ export function answerOnSocket(socket: Socket, error: AppError, headers: Readonl
   socket.once('close', () => clearTimeout(cut))
 }
 
-/** Headers of every answer that is this error. */
+/** The headers of every answer with this error. */
 export function errorHeaders(error: AppError): Record<string, string> {
   const headers: Record<string, string> = {}
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Tells when the other side of a connection that nobody reads has ended or broken it: that is seen only by one who looks.
- * What it says meanwhile waits. Returns what stops looking.
+ * Calls back when the other side ends or breaks a connection that is not being read. Node notices that only while it reads,
+ * so this reads, but leaves received bytes in the buffer. Returns a function that stops it.
  */
 export function whenGone(socket: Socket, onGone: () => void): () => void {
   const onReadable = (): void => void (socket.readableLength === 0 && socket.read())

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../platform/run/clock.ts'
 
-/** Without a word for longer than this, something on the way may take the connection for dead. */
+/** Proxies may take a connection for dead when nothing is sent for longer than this. */
 const KEEP_ALIVE_MS = 15_000
 
 interface ServerSentEvent {
-  /** What the reader names when it comes back. */
+  /** The reader names it in Last-Event-ID when it reconnects. */
   id?: number
   event?: string
   /** Sent as JSON, which has no line breaks. */
   data: unknown
 }
 
-/** One reader of server-sent events that are written at its own pace. */
+/** One stream of server-sent events, written at the pace of its reader. */
 export class SseStream {
   readonly #response: ServerResponse
   readonly #clock: Clock
@@ -25,7 +25,7 @@ export class SseStream {
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // Proxies that collect what they pass on would keep the events to themselves.
+      // Proxies that buffer answers would hold back the events.
       'x-accel-buffering': 'no',
     })
     response.once('close', () => this.#cancelKeepAlive())
@@ -36,13 +36,13 @@ export class SseStream {
     if (events.length > 0) this.#write(events.map(toText).join(''))
   }
 
-  /** What was made into JSON once for many readers. Returns how much of it and of what came before waits to be read. */
+  /** Sends JSON that was made once for many readers. Returns how many bytes now wait for this reader. */
   sendJson(json: string): number {
     this.#write(`data: ${json}\n\n`)
     return this.#response.writableLength
   }
 
-  /** Resolves when the reader has taken what it was sent; false when there will be no more: it has gone, or we end. */
+  /** Resolves when the reader has taken all that was sent; false when the reader has gone or `signal` is aborted. */
   async drained(signal: AbortSignal): Promise<boolean> {
     const response = this.#response
     if (response.writableNeedDrain && !response.destroyed && !signal.aborted) {
@@ -57,7 +57,7 @@ export class SseStream {
     return !response.destroyed && !signal.aborted
   }
 
-  /** Who has not read what it was sent is cut off: waiting for it would hold up our end. */
+  /** Cuts off a reader that has not taken all that was sent: waiting for it would hold up the shutdown. */
   end(): void {
     this.#cancelKeepAlive()
     if (this.#response.writableNeedDrain) this.#response.destroy()
@@ -74,7 +74,7 @@ export class SseStream {
   #keepAlive(): void {
     this.#cancelKeepAlive()
     this.#cancelKeepAlive = this.#clock.after(KEEP_ALIVE_MS, () => {
-      // To one that does not read, more would only pile up.
+      // For a reader that does not read, keep-alives would only pile up.
       if (this.#response.writableNeedDrain) this.#keepAlive()
       else this.#write(': still here\n\n')
     })

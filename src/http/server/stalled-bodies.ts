@@ -14,9 +14,9 @@ export interface StalledBodies {
 }
 
 /**
- * Ends requests whose body brings nothing for `silenceMs`. All of them are looked at now and then, so a request that
- * arrives whole, as most do, costs nothing but its place in a set, which it leaves with its answer: what is held until
- * the next look would be seconds of requests, and all of their memory.
+ * Ends requests whose body brings nothing for `silenceMs`. One timer checks all of them, so a request that arrives whole, as
+ * most do, costs only its place in a set. It leaves the set with its answer: held until the next check, seconds of requests
+ * would stay in memory.
  */
 export function watchBodies(
   silenceMs: number,
@@ -50,13 +50,13 @@ export function watchBodies(
   }
 
   function end({ request, response }: Pending): void {
-    const text = `Nothing of the request's body arrived for ${silenceMs / 1000} s. Check that Content-Length is not larger than the body.`
+    const text = `No part of the request body arrived for ${silenceMs / 1000} s. Check that Content-Length is not larger than the body.`
     if (response.headersSent) request.socket.destroy()
     else refuse(response, new AppError('timeout', text))
   }
 }
 
-/** The client has sent something, or waits for us: to read what it sent, or to end an answer that has begun. */
+/** The client has sent something, or waits for the server: to read its bytes, or to end an answer that has begun. */
 function isOurTurn(one: Pending): boolean {
   const { request, response } = one
   const { bytesRead } = request.socket

@@ -93,8 +93,8 @@ test('after 20 answers before the answer there is no other', () => {
   const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
   const answer = `${OK}content-length: 2\r\n\r\nok`
   expect(read([interim.repeat(20), answer])).toMatchObject({ status: 200, body: 'ok' })
-  expect(() => read([interim.repeat(21)])).toThrow('more than 20 answers before its answer')
-  expect(() => read(Array.from({ length: 21 }, () => interim))).toThrow('more than 20 answers before its answer')
+  expect(() => read([interim.repeat(21)])).toThrow('more than 20 interim answers')
+  expect(() => read(Array.from({ length: 21 }, () => interim))).toThrow('more than 20 interim answers')
 })
 
 test('what begins as the stream before it is read as that was, and nothing else is', () => {

@@ -9,33 +9,33 @@ export interface AnswerHead {
   statusMessage: string
   /** Name, value, name, value …, as they came. */
   rawHeaders: string[]
-  /** By lower-case name; of several the last. */
+  /** By lower-case name; the last value of several. */
   headers: Record<string, string | undefined>
   mayKeepAlive: boolean
-  /** It comes in chunks, so that nobody knows its length beforehand. */
+  /** The body comes in chunks, so its length is not known beforehand. */
   isChunked: boolean
 }
 
 export interface AnswerEvents extends ChunkEvents {
   onHead(head: AnswerHead): void
-  /** The answer is whole. */
+  /** The answer is complete. */
   onEnd(): void
 }
 
 type State = 'head' | 'length' | 'chunks' | 'until close' | 'ended'
 
 const MOST_HEAD_BYTES = 64 * 1024
-/** Of answers before the answer; engines send one or two. */
+/** Interim answers (1xx); engines send one or two. */
 const MOST_INTERIM = 20
 const PROTOCOL = 'HTTP/1.'
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * Reads one HTTP/1.1 answer from the bytes of a connection, as strictly as a server's clients must: what could be read in
- * two ways is an error. Pieces of the body are passed on as they come, without being copied.
+ * Reads one HTTP/1.1 answer from the bytes of a connection. It is strict: an ambiguous answer is an error. Pieces of the
+ * body are reported as they come, without a copy.
  */
 export class AnswerParser {
-  /** The connection may have another request after this answer. */
+  /** The connection may carry another request after this answer. */
   mayKeepAlive = false
   /** The answer came in chunks. */
   isChunked = false
@@ -52,7 +52,7 @@ export class AnswerParser {
     this.#events = events
   }
 
-  /** A head has begun to come and has not ended. */
+  /** A head has arrived in part. */
   get isInHead(): boolean {
     return this.#held !== undefined && this.#held.length > 0
   }
@@ -61,7 +61,7 @@ export class AnswerParser {
     return this.#state === 'ended'
   }
 
-  /** Throws when the bytes are no answer. */
+  /** Throws when the bytes are not a valid answer. */
   push(bytes: Buffer): void {
     let input = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     this.#held = undefined
@@ -76,23 +76,23 @@ export class AnswerParser {
     if (input.length > 0) this.#takeBody(input)
   }
 
-  /** The connection has ended. False when the answer is not whole. */
+  /** The connection has ended. False when the answer is incomplete. */
   close(): boolean {
     if (this.#state === 'until close') this.#end()
     return this.#state === 'ended'
   }
 
-  /** Returns how much of the input was used; 0 when more is needed. */
+  /** Returns how many bytes were used; 0 when more are needed. */
   #takeHead(input: Buffer): number {
     const read = readHead(input, this.#method)
     if (!read) {
       if (input.length > MOST_HEAD_BYTES) throw tooLong()
-      // Told at once: one who speaks something else may wait for us to go on.
+      // Checked at once: a server of another protocol may send no more until we answer.
       if (!PROTOCOL.startsWith(input.toString('latin1', 0, PROTOCOL.length))) throw notHttp()
       return 0
     }
     const { head, next, length } = read
-    // Others are answers before the answer (100, 103): the real one follows.
+    // Below 200 it is an interim answer (100, 103), and the final one follows.
     if (head.statusCode >= 200) {
       this.#state = next
       this.#left = length
@@ -104,9 +104,9 @@ export class AnswerParser {
       return read.end
     }
     this.#interim += 1
-    if (this.#interim > MOST_INTERIM) throw new Error(`it has sent more than ${MOST_INTERIM} answers before its answer`)
-    if (head.statusCode === 101) throw new Error('it wants to speak another protocol')
-    if (!head.mayKeepAlive) throw new Error('it says that nothing follows, before its answer')
+    if (this.#interim > MOST_INTERIM) throw new Error(`it sent more than ${MOST_INTERIM} interim answers`)
+    if (head.statusCode === 101) throw new Error('it switched to another protocol')
+    if (!head.mayKeepAlive) throw new Error('it announced the end of the connection before its answer')
     return read.end
   }
 
@@ -132,16 +132,16 @@ export class AnswerParser {
   }
 }
 
-/** What `bytes` are of an answer to a POST. */
+/** The beginning of an answer to a POST, parsed from `bytes`. */
 export interface AnswerStart {
   head: AnswerHead
   bytes: Buffer
   bodyAt: number
-  /** It has told its length, and is all there. */
+  /** The answer has a Content-Length and has arrived completely. */
   isWhole: boolean
 }
 
-/** Undefined when the bytes are no answer, or not all of its head. */
+/** Undefined when the bytes are not an answer, or its head is incomplete. */
 export function answerStart(bytes: Buffer): AnswerStart | undefined {
   try {
     const read = readHead(bytes, 'POST')
@@ -154,24 +154,24 @@ export function answerStart(bytes: Buffer): AnswerStart | undefined {
 }
 
 function moreThanOne(): Error {
-  return new Error('more was sent than one answer')
+  return new Error('it sent more than one answer')
 }
 
 interface HeadRead {
   head: AnswerHead
   next: State
   length: number
-  /** Where the head has ended. */
+  /** Where the head ends. */
   end: number
 }
 
 /**
- * The head of the last answer in chunks, from whoever: engines of a kind begin all their streams with the same bytes, and what
- * has the same bytes means the same.
+ * The head of the last chunked answer of any upstream. Engines of a kind begin all their streams with the same bytes, and
+ * the same bytes mean the same.
  */
 let lastChunked: { bytes: Buffer; read: HeadRead } | undefined
 
-/** The head at the beginning of `bytes`; undefined when it has not come whole. */
+/** The head at the beginning of `bytes`; undefined when it is incomplete. */
 function readHead(bytes: Buffer, method: string): HeadRead | undefined {
   if (method !== 'HEAD' && lastChunked && areBytesAt(bytes, 0, lastChunked.bytes)) return lastChunked.read
   const at = bytes.indexOf(HEAD_END)
@@ -191,10 +191,10 @@ function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
   const firstEnd = text.indexOf('\r\n')
   const statusCode = statusOf(bytes, text, firstEnd)
   const fields = readFields(bytes, text, firstEnd + 2, at + 2)
-  if (!fields) throw new Error('one of its headers is none')
+  if (!fields) throw new Error('one of its headers is malformed')
   const { headers, rawHeaders } = fields
   if (fields.hasTwice && LENGTHS.some((name) => valuesIn(rawHeaders, name).length > 1)) {
-    throw new Error('it says twice how long it is')
+    throw new Error('it gives its length twice')
   }
   const { next, length, isOpen } = framingOf(statusCode, method, headers)
   const wish = fields.hasTwice ? valuesIn(rawHeaders, 'connection').join() : headers['connection']
@@ -210,7 +210,7 @@ function readNewHead(bytes: Buffer, at: number, method: string): HeadRead {
 
 const LENGTHS = ['content-length', 'transfer-encoding']
 const [ZERO, SPACE] = [0x30, 0x20]
-/** Where the reason begins, in `HTTP/1.1 200 OK`; none of it need be there, nor the space before it. */
+/** Where the reason begins, in `HTTP/1.1 200 OK`; it may be missing, and so may the space before it. */
 const REASON_AT = 'HTTP/1.1 200 '.length
 
 function statusOf(bytes: Buffer, text: string, end: number): number {
@@ -236,7 +236,7 @@ function valuesIn(rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === name)
 }
 
-/** `close` is stronger, however often and wherever it stands. */
+/** `close` overrides `keep-alive`, wherever it stands in the list. */
 function staysOpen(minor: number, connection = ''): boolean {
   if (connection === '') return minor === 1
   const wishes = connection.toLowerCase().split(/[\t ]*,[\t ]*/)
@@ -246,15 +246,15 @@ function staysOpen(minor: number, connection = ''): boolean {
 interface Framing {
   next: State
   length: number
-  /** Its end is known without that of the connection. */
+  /** The body ends before the connection does. */
   isOpen: boolean
 }
 
-/** What is told must be in order also where there is no body: whoever told it is not understood. */
+/** The framing headers must be valid even where there is no body: an invalid one means a broken upstream. */
 function framingOf(status: number, method: string, headers: AnswerHead['headers']): Framing {
   const told = toldFraming(headers)
   if (status < 200 || status === 204 || status === 304) return { next: 'ended', length: 0, isOpen: true }
-  // Who ends what it says with its connection may do the same when it only says how it would begin.
+  // An upstream that ends bodies by closing may close after the answer to a HEAD, too.
   return method === 'HEAD' ? { next: 'ended', length: 0, isOpen: told.isOpen } : told
 }
 
@@ -262,11 +262,11 @@ function toldFraming(headers: AnswerHead['headers']): Framing {
   const encoding = headers['transfer-encoding']
   const length = headers['content-length']
   if (encoding !== undefined) {
-    if (length !== undefined) throw new Error('it says both a length and chunks')
+    if (length !== undefined) throw new Error('it has both a Content-Length and a Transfer-Encoding')
     if (encoding.toLowerCase() === 'chunked') return { next: 'chunks', length: 0, isOpen: true }
-    throw new Error(`it sends "${encoding}"`)
+    throw new Error(`its Transfer-Encoding "${encoding}" is not supported`)
   }
   if (length === undefined) return { next: 'until close', length: 0, isOpen: false }
-  if (!/^\d{1,15}$/.test(length)) throw new Error('its length is no number')
+  if (!/^\d{1,15}$/.test(length)) throw new Error('its Content-Length is not a number')
   return { next: 'length', length: Number(length), isOpen: true }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Who wants to know that a client has gone. */
+/** Is told when a client disconnects. */
 export interface ClientWatcher {
   onClientGone(): void
 }
@@ -17,12 +17,12 @@ export function clientOf(socket: Socket): Client {
 }
 
 /**
- * Goes once, for all requests on its connection: a listener or a signal for each would cost more than its request. The
- * connection is looked at and not a response, which is not told when it still waits for an earlier one to end.
+ * One client connection, with one listener for all its requests: a listener or a signal for each would cost more than the
+ * request. It watches the connection, because a response that waits for an earlier one gets no event.
  */
 export class Client {
   readonly #gone = new AbortController()
-  /** Few, and mostly one. Not a set: those keep what was deleted for a while, and with it all of a request. */
+  /** Few, and mostly one. Not a Set, which keeps deleted entries for a while, and with them whole requests. */
   #watchers: ClientWatcher[] = []
 
   constructor(socket: Socket) {
@@ -30,7 +30,7 @@ export class Client {
     else socket.once('close', () => this.#leave())
   }
 
-  /** Aborted when it has gone. Who listens stops listening by himself: the next request has the same signal. */
+  /** Aborted when the client disconnects. Listeners must remove themselves: the next request has the same signal. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }

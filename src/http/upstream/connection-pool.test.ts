@@ -118,5 +118,5 @@ test('what an upstream says while its request still waits to be sent is no answe
       for (const socket of sockets) socket.write(OK)
     }, 0)
   })
-  expect(await outcome).toMatchObject({ message: 'it spoke before it was asked' })
+  expect(await outcome).toMatchObject({ message: 'it sent data before the request' })
 })

@@ -4,40 +4,40 @@ import type { UpstreamTls } from '../../platform/tls/client-tls.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
 export interface PoolOptions {
-  /** Less than the servers keep a connection that nobody uses, so that it is mostly we who give it up. */
+  /** Less than the servers' own idle limit, so that mostly the pool closes an idle connection, not the server. */
   idleMs?: number
-  /** Whether a connection is kept after an answer in chunks: some servers close it then, whatever they have said. */
+  /** Whether to keep a connection after a chunked answer: some servers close it then, even after `keep-alive`. */
   keepsAfterChunks?: boolean
 }
 
-/** Of each upstream. */
+/** Per upstream. */
 const MOST_IDLE = 256
 const IDLE_MS = 30_000
 const LOOK_EVERY_MS = 5000
 
-/** One upstream's. It is forgotten with the last of them. */
+/** One upstream's connections. The entry goes with the last of them. */
 interface Place {
   readonly host: string
   readonly port: number
   readonly idle: UpstreamConnection[]
   readonly cable: CableTo
-  /** How many there are, idle or not. */
+  /** How many connections there are, idle or not. */
   open: number
 }
 
-/** An upstream; and, where it takes cables, the lines of a head by which it knows us. */
+/** An upstream and, where it offers a mux, the header lines that identify this client to it. */
 export interface PooledAddress extends Address {
   cableLines?: string | undefined
 }
 
-/** Connections to upstreams that are kept for later requests. Where there is a cable, they are strands of it. */
+/** Connections to upstreams, kept for later requests. Where there is a mux, they are streams of it. */
 export class ConnectionPool {
-  /** By host and port, in two steps: to put both into one text for every request would cost more than to look twice. */
+  /** By host, then port: joining them into one key for every request would cost more than two lookups. */
   readonly #places = new Map<string, Map<number, Place>>()
   readonly #all = new Set<UpstreamConnection>()
   readonly #idleMs: number
   readonly #keepsAfterChunks: boolean
-  // All are looked at now and then: a timer for each, set and cleared with every request, would cost more than its request.
+  // One timer checks all connections: one for each, set and cleared with every request, would cost more than the request.
   readonly #look = setInterval(() => this.#dropUnused(), LOOK_EVERY_MS).unref()
 
   constructor({ idleMs = IDLE_MS, keepsAfterChunks = true }: PoolOptions = {}) {
@@ -45,13 +45,13 @@ export class ConnectionPool {
     this.#keepsAfterChunks = keepsAfterChunks
   }
 
-  /** The one that was used last, so that the others grow old when there is less to do; or a new one. */
+  /** The connection used last, so that the others expire when there is less load; or a new one. */
   take({ host, port, cableLines }: PooledAddress, tls?: UpstreamTls): UpstreamConnection {
     const place = this.#places.get(host)?.get(port) ?? this.#newPlace(host, port)
     const nowMs = performance.now()
     const isLaid = place.cable.isWell
     for (let kept = place.idle.pop(); kept; kept = place.idle.pop()) {
-      // Where there is a cable, nobody needs connections beside it.
+      // With a mux, other connections to the same upstream are not needed.
       const isSame = kept.fingerprint === tls?.fingerprint && kept.isStrand === isLaid
       if (isSame && kept.isUsable && nowMs - kept.idleSinceMs < this.#idleMs) {
         kept.takenAtMs = nowMs
@@ -59,7 +59,7 @@ export class ConnectionPool {
       }
       kept.destroy()
     }
-    // Nodes that are asked for one thing at a time, or for nothing, need none.
+    // A node that gets one request at a time needs no mux.
     if (cableLines !== undefined && place.open > 0) place.cable.lay(cableLines, tls)
     const connection = new UpstreamConnection(
       place.cable.open(tls?.fingerprint) ?? place,
@@ -109,7 +109,7 @@ export class ConnectionPool {
     const nowMs = performance.now()
     for (const ports of this.#places.values()) {
       for (const { idle } of ports.values()) {
-        // The one that was used longest ago comes first.
+        // The connection that has been idle longest comes first.
         const old = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < this.#idleMs)
         for (const connection of idle.splice(0, old === -1 ? idle.length : old)) connection.destroy()
       }

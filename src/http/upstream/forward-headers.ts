@@ -13,10 +13,10 @@ const HOP_BY_HOP = new Set([
 ])
 const LENGTH = 'content-length'
 
-/** What takes the place of headers. The names are those that it replaces or takes away, in lower case. */
+/** Header overrides: the lower-case names that they replace or remove, and the lines to send instead. */
 export class Instead {
   readonly names: HeaderNames
-  /** As lines of a head. Nobody but us says what is in them. */
+  /** As lines of a head, made by Flotilla only. */
   readonly lines: string
 
   constructor(names: HeaderNames, lines: string) {
@@ -34,7 +34,7 @@ export class Instead {
   }
 }
 
-/** By names in lower case; `undefined` takes a header away. */
+/** By names in lower case; `undefined` removes a header. */
 export function instead(headers: Readonly<Record<string, string | undefined>>): Instead {
   let lines = ''
   for (const [name, value] of Object.entries(headers)) {
@@ -44,8 +44,8 @@ export function instead(headers: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Headers as they came, several of a name and all, with ours in the place of those that it names: as lines of a head,
- * since on the way of a request nothing else is done with them. `isLengthKnown`: the body's length is said by others.
+ * The received headers with the overrides applied, as lines of a head. Headers that occur several times stay several.
+ * `isLengthKnown`: leaves out Content-Length, because the caller writes it.
  */
 export function linesPassedOn(raw: readonly string[], ours: Instead, isLengthKnown = false): string {
   let lines = ''

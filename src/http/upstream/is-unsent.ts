@@ -1,6 +1,6 @@
-/** Whether a request that failed so never left this machine: no connection was made that could have carried it. */
+/** Whether a request that failed with this error never left this machine, because no connection was made. */
 export function isUnsent(error: NodeJS.ErrnoException): boolean {
-  // Several addresses were tried, and none of them could be connected to.
+  // Several addresses were tried, and none accepted a connection.
   if (error instanceof AggregateError) return true
   return error.syscall === 'connect' || error.syscall === 'getaddrinfo'
 }

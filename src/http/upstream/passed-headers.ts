@@ -4,9 +4,9 @@ export interface HeaderNames {
 }
 
 /**
- * What of a client's request a worker and an engine need; the guide (security.md) lists the same names. Cookies, keys, and
- * what proxies add about a client are never among them. An engine's log holds the headers that it is sent, so a name is
- * added here only when an engine does something with it that the client asks for.
+ * The request headers that workers and engines need; the guide (security.md) lists the same names. Cookies, keys, and what
+ * proxies add about a client are never among them. Engines log the headers they get, so a name is added here only when an
+ * engine uses it to do something that the client asks for.
  */
 const REQUEST_HEADERS: ReadonlySet<string> = new Set([
   'content-type',
@@ -35,12 +35,12 @@ const HANDSHAKE_HEADERS = [
   'sec-websocket-extensions',
 ]
 
-/** Headers of a request that go no further: all that are not on the list, and those that the sender writes itself. */
+/** Request headers that are not forwarded: all that are not on the list, and those that the caller writes itself. */
 export function notForEngines(ours: readonly string[] = []): HeaderNames {
   return allBut(new Set(REQUEST_HEADERS), ours)
 }
 
-/** The same for a request to speak WebSocket. */
+/** The same for a WebSocket upgrade. */
 export function notForSocketEngines(ours: readonly string[] = []): HeaderNames {
   return allBut(new Set([...REQUEST_HEADERS, ...HANDSHAKE_HEADERS]), ours)
 }
@@ -51,8 +51,8 @@ function allBut(passed: Set<string>, ours: readonly string[]): HeaderNames {
 }
 
 /**
- * Headers of an answer that speak for a whole origin, which is Flotilla's and not the engine's: cookies, which sites may
- * read an answer, and where a browser goes from now on. `x-flotilla-` is what Flotilla says of an answer.
+ * Answer headers that apply to a whole origin, which is Flotilla's and not the engine's: cookies, which sites may read an
+ * answer, and where a browser goes from now on. Only Flotilla sets `x-flotilla-` headers.
  */
 const OF_THE_ORIGIN: ReadonlySet<string> = new Set([
   'set-cookie',

@@ -1,15 +1,15 @@
-/** Most of what is read and written is requests, answers and tokens; longer ones take long enough without. */
+/** Most reads and writes are short requests, answers and tokens. For longer ones the cost of a new view does not matter. */
 const MOST_KEPT = 1024
 
 /**
- * Memory for one thing after another: what is in it is used up before anything else is put there. The buffer for each
- * length is kept, since Node takes longer to make one than to copy most of what is in it.
+ * Memory that is reused: its content is consumed before the next one is put there. The view of each length is kept, because
+ * making one takes Node longer than copying most contents.
  */
 export class Scratch {
   readonly all = Buffer.allocUnsafeSlow(64 * 1024)
   readonly #kept: (Buffer | undefined)[] = Array.from({ length: MOST_KEPT + 1 })
 
-  /** The first so many bytes of it. */
+  /** The first `length` bytes. */
   first(length: number): Buffer {
     if (length > MOST_KEPT) return this.all.subarray(0, length)
     return (this.#kept[length] ??= this.all.subarray(0, length))

@@ -12,9 +12,9 @@ const END_WITHIN_MS = 1000
 const PROBE_AFTER_MS = 30_000
 
 /**
- * Sends a request to speak WebSocket on, and then whatever both sides say to each other, until one of them ends: then
- * both do. The upstream may also decline with a plain answer, which the client gets. Resolves when it is over.
- * Until the upstream has answered, an abort of `givenUp` ends the attempt as if its connection had failed, for that reason.
+ * Forwards a WebSocket upgrade, and then the bytes of both sides, until one side ends: then both end. The upstream may also
+ * decline with a plain answer, which the client gets. Resolves when both connections are done. Until the upstream has
+ * answered, an abort of `givenUp` ends the attempt as if its connection had failed, with the abort's reason.
  */
 export function forwardUpgrade(
   request: IncomingMessage,
@@ -34,7 +34,7 @@ export function forwardUpgrade(
       path,
       method: request.method,
       headers,
-      // Both ends of such a connection may be silent for hours: the system asks whether the machine is still there.
+      // Both ends of a WebSocket may be silent for hours: the operating system probes whether the machine is still there.
       createConnection: () => {
         const socket = tls
           ? tls.client.connect({ host, port, fingerprint: tls.fingerprint })
@@ -60,7 +60,7 @@ export function forwardUpgrade(
       stopWaiting()
       resolve(result)
     }
-    // One who ends before it has begun wants nothing any more: nobody but us could have spoken.
+    // A client that closes its side before the switch has gone: in a WebSocket it could not be just done sending.
     const onGone = (): void => {
       over({ outcome: 'client gone' })
       outgoing.destroy()
@@ -117,7 +117,7 @@ function headOf(
 
 const NOTHING_INSTEAD = instead({})
 
-/** Each gets what the other says. When one ends or breaks, the other ends as well, after what was still on its way. */
+/** Connects the two sockets. When one ends or breaks, the other ends as well, after the bytes that were on their way. */
 function tie(one: Socket, other: Socket): Promise<void> {
   const pair: [Socket, Socket][] = [
     [one, other],
@@ -134,7 +134,7 @@ function tie(one: Socket, other: Socket): Promise<void> {
         open -= 1
         if (open === 0) return resolve()
         to.end()
-        // Nobody takes what it still says; how it ends is to be heard.
+        // Reads on only to notice the end; the bytes go nowhere.
         to.resume()
         cutSoon(to)
       })

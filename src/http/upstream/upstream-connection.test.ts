@@ -45,7 +45,7 @@ test('the head of an answer may begin late, and then has a minute, however many 
   await says('x-slow: ')
   expect(seen.error).toBeUndefined()
   await vi.advanceTimersByTimeAsync(1)
-  expect(seen.error).toBe('the head of its answer did not come whole within 60 s')
+  expect(seen.error).toBe('the head of its answer was not complete within 60 s')
 })
 
 test('an answer before the answer says nothing of when the answer comes', async () => {

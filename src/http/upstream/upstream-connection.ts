@@ -11,46 +11,46 @@ import { writeJoined } from '../fast/path/write-message.ts'
 import type { Writer } from '../fast/path/write-batch.ts'
 
 /**
- * What becomes of a request. Nothing more is told after `onEnd` or `onFailed`. What `onBody` and `onChunks` are given is
- * good until they return: who keeps it copies it.
+ * The events of a request. `onEnd` or `onFailed` is the last one. The bytes given to `onBody` and `onChunks` are valid only
+ * until these return: a receiver that keeps them must copy them.
  */
 export interface CallEvents extends AnswerEvents {
-  /** All that has come for now has been told. */
+  /** All bytes that have arrived so far have been reported. */
   onPause(): void
   /** More of the request may be written. */
   onDrain(): void
-  /** There will be no answer, or no more of it. */
+  /** There will be no answer, or its rest will not come. */
   onFailed(error: Error): void
 }
 
-/** A request of which nothing is expected but a short answer that comes whole. */
+/** A fast-path request, which expects a short answer that arrives in one read. */
 export interface ShortCall {
-  /** The answer; what is in `bytes` from `bodyAt` on is its body. False, and nothing done: it is to be told piece by piece. */
+  /** The whole answer; its body is `bytes` from `bodyAt` on. Returns false, and does nothing, to have it sent as events. */
   onWhole(head: AnswerHead, bytes: Buffer, bodyAt: number): boolean
   /**
-   * It is something else; `start` is what has come of it, when that is a head and something may follow it. All of that is
-   * told again to whom `lengthen` is told, which is called from here; or `destroy`, when nobody wants to know any more.
+   * The answer needs the full path; `start` is what has arrived, if that is a head with or without more. The receiver calls
+   * `lengthen`, and the same bytes are then reported to its events; or `destroy`, when the answer is not wanted any more.
    */
   onLonger(start?: AnswerStart): void
 }
 
 const CONNECT_WITHIN_MS = 5000
-/** From its first byte. The first byte may come as late as the upstream needs. */
+/** From the head's first byte. The first byte may take as long as the upstream needs. */
 const HEAD_WITHIN_MS = 60_000
 /**
- * What is read from any upstream is read into here and used up before anything else is read: a buffer for each read
- * would be as large, and thrown away at once.
+ * All upstreams' reads go into this buffer, and are consumed before the next read: a buffer for each read would be as large,
+ * and garbage at once.
  */
 const READ = new Scratch()
-/** A body up to this length is copied, so that it can be written with its head. */
+/** A body up to this length is copied, so that it goes out in one write with its head. */
 const MOST_JOINED_BYTES = 16 * 1024
 
 /**
- * A connection to an upstream, spoken to without node:http's client, which costs several times as much as all the rest
- * of a proxy. It has one request at a time; its listeners are there from its beginning to its end.
+ * A connection to an upstream. It does not use node:http's client, which costs several times as much as all the rest of a
+ * proxy. It carries one request at a time; its listeners stay for its whole life.
  */
 export class UpstreamConnection implements Writer {
-  /** It has had an answer before. */
+  /** It has carried an answer before, or is a stream of a mux. */
   isReused: boolean
   readonly isStrand: boolean
   /** Its last answer came in chunks. */
@@ -58,7 +58,7 @@ export class UpstreamConnection implements Writer {
   /** When it was last given back, and last taken. */
   idleSinceMs = 0
   takenAtMs = 0
-  /** Of the certificate that it was shown, when it is encrypted. */
+  /** The fingerprint of the expected certificate, when it is encrypted. */
   readonly fingerprint: string | undefined
   readonly #socket: Socket
   readonly #onFree: (connection: UpstreamConnection) => void
@@ -66,14 +66,14 @@ export class UpstreamConnection implements Writer {
   #parser: AnswerParser | undefined
   #events: CallEvents | undefined
   #short: ShortCall | undefined
-  /** Its request waits to be written with others. What it says until then is no answer to it. */
+  /** Its request still waits to be written with others, so bytes that arrive now are not its answer. */
   #isUnasked = false
   /** Runs while the head of an answer has come in part. */
   #late: NodeJS.Timeout | undefined
-  /** Of its last short answer. */
+  /** The head of its last short answer, if it can be recognized again. */
   #known: { repeated: RepeatedHead; head: AnswerHead } | undefined
 
-  /** `onFree`: its answer has ended and it may have another request. `onGone`: it is no more. */
+  /** `onFree`: its answer has ended and it may carry another request. `onGone`: it has closed. */
   constructor(
     to: Address | Strand,
     tls: UpstreamTls | undefined,
@@ -84,7 +84,7 @@ export class UpstreamConnection implements Writer {
     this.#onGone = onGone
     this.fingerprint = tls?.fingerprint
     this.isStrand = to instanceof Strand
-    // What it is a part of was used before, and may end in the moment in which it is used again.
+    // Its mux was used before, and may end just as it is used again.
     this.isReused = this.isStrand
     const socket = to instanceof Strand ? this.#readStrand(to) : this.#dial(to, tls)
     this.#socket = socket
@@ -99,7 +99,7 @@ export class UpstreamConnection implements Writer {
 
   #dial(to: Address, tls: UpstreamTls | undefined): Socket {
     const socket = dial(to, tls, { buffer: READ.all, callback: (bytes) => this.#onRead(bytes) })
-    // A machine that vanished answers nothing at all, and the kernel would try for minutes.
+    // A machine that vanished sends nothing at all, and the kernel would try for minutes.
     const late = setTimeout(
       () => this.#fail(Object.assign(new Error('no connection in time'), { syscall: 'connect' })),
       CONNECT_WITHIN_MS,
@@ -118,7 +118,7 @@ export class UpstreamConnection implements Writer {
     return this.#socket.writable
   }
 
-  /** It has a short call. */
+  /** It carries a fast-path request. */
   get isShort(): boolean {
     return this.#short !== undefined
   }
@@ -129,7 +129,7 @@ export class UpstreamConnection implements Writer {
     this.#parser = new AnswerParser(method, events)
     const socket = this.#socket
     if (!body || body.length === 0) return void socket.write(head, 'latin1')
-    // As one text: two pieces are handed to the system by a way that costs more than to copy them.
+    // As one string: a write of two pieces costs more than the copy.
     if (body.length <= MOST_JOINED_BYTES) return void socket.write(head + body.toString('latin1'), 'latin1')
     socket.cork()
     socket.write(head, 'latin1')
@@ -137,7 +137,7 @@ export class UpstreamConnection implements Writer {
     socket.uncork()
   }
 
-  /** The same for a request whose answer is expected to be short. Its body is in `bytes` from `bodyAt` on, all of it. */
+  /** Sends a fast-path request. Its whole body is `bytes` from `bodyAt` on. */
   beginShort(head: JoinedHead, bytes: Buffer, bodyAt: number, call: ShortCall): void {
     this.#short = call
     this.#isUnasked = true
@@ -148,7 +148,7 @@ export class UpstreamConnection implements Writer {
     this.#isUnasked = false
   }
 
-  /** Makes an ordinary call of a short one. */
+  /** Moves a fast-path request to the full path. */
   lengthen(method: string, events: CallEvents): void {
     this.#short = undefined
     this.#events = events
@@ -168,12 +168,12 @@ export class UpstreamConnection implements Writer {
     this.#socket.resume()
   }
 
-  /** Ends it, and whoever waits is told why. */
+  /** Closes it; a waiting request gets `onFailed` with the error. */
   giveUp(error: Error): void {
     this.#fail(error)
   }
 
-  /** Tells nothing more. */
+  /** Closes it without further events. */
   destroy(): void {
     clearTimeout(this.#late)
     this.#short = undefined
@@ -189,10 +189,10 @@ export class UpstreamConnection implements Writer {
 
   #onData(bytes: Buffer): void {
     if (this.#isUnasked)
-      return this.#fail(Object.assign(new Error('it spoke before it was asked'), { code: 'ECONNRESET' }))
+      return this.#fail(Object.assign(new Error('it sent data before the request'), { code: 'ECONNRESET' }))
     if (this.#short && this.#tellWhole(this.#short, bytes)) return
     const parser = this.#parser
-    // Whatever it says when nobody has asked: it is not to be trusted with a request.
+    // An upstream that sends data without a request must not get another one.
     if (!parser) return this.destroy()
     try {
       parser.push(bytes)
@@ -204,15 +204,15 @@ export class UpstreamConnection implements Writer {
     else this.#events?.onPause()
   }
 
-  /** The time of a head that comes byte by byte does not begin anew with each of them. */
+  /** Starts or stops the time limit of a head. Further bytes of the same head do not restart it. */
   #watchHead({ isInHead }: AnswerParser): void {
     if (isInHead && this.#late) return
     clearTimeout(this.#late)
-    const text = `the head of its answer did not come whole within ${HEAD_WITHIN_MS / 1000} s`
+    const text = `the head of its answer was not complete within ${HEAD_WITHIN_MS / 1000} s`
     this.#late = isInHead ? setTimeout(() => this.#fail(new Error(text)), HEAD_WITHIN_MS).unref() : undefined
   }
 
-  /** False when the answer is no short one, and its call a longer one from here on. */
+  /** False when the answer is not a short one; its request is on the full path from then on. */
   #tellWhole(short: ShortCall, bytes: Buffer): boolean {
     const known = this.#known
     let head: AnswerHead
@@ -226,7 +226,7 @@ export class UpstreamConnection implements Writer {
       if (!start?.isWhole) return this.#tellLonger(short, start)
       head = start.head
       bodyAt = start.bodyAt
-      // What names each answer is passed on, so that such a head is read every time.
+      // An answer with its own request id needs that id forwarded, so its head is parsed every time.
       const isNamed = head.headers['x-request-id'] !== undefined
       const repeated = isNamed ? undefined : RepeatedHead.of(bytes.toString('latin1', 0, bodyAt))
       this.#known = repeated && { repeated, head }
