@@ -9,27 +9,29 @@ import { lowFileLimit } from '../platform/open-file-limit.ts'
 import { flushOutputs, stderrOutput, stdoutOutput } from '../platform/run/outputs.ts'
 import { untilSignal } from '../platform/run/signals.ts'
 
-/** How long everything may take to stop once running requests had their time to finish. */
+/** How long all parts may take to stop once running requests had their time to finish. */
 const STOP_WITHIN_MS = 60_000
-/** What then still keeps the process alive, a call to a frontend that does not answer, say, has no say any more. */
+/**
+ * After this the process exits, even if something, such as a call to an unresponsive frontend, still keeps it alive.
+ */
 const LINGER_MS = 500
 /** For the last lines of the log, and less than LINGER_MS: a reader that stands still does not change the exit code. */
 const LAST_LINES_MS = 300
 
 export interface Running {
-  /** For a person: printed once everything serves. */
+  /** For a person: printed once all parts serve. */
   banner?: string
-  /** Ends the process by itself, with this exit code and these last words. */
+  /** Ends the process, with this exit code and message. */
   over?: Promise<Ending>
 }
 
 export interface Ending {
   code: number
-  /** Nothing when it goes without saying. */
+  /** Undefined when it needs no explanation. */
   message?: string
 }
 
-/** Starts what a command is for and keeps it going until a signal or its own end; then stops it, newest first. */
+/** Starts the parts of a command and runs them until a signal or their own end; then stops them, newest first. */
 export async function runRoles(
   config: Config,
   start: (log: Logger, life: Lifetime) => Promise<Running>,
@@ -39,7 +41,7 @@ export async function runRoles(
   if (fewFiles) log.warn({ advice: fewFiles.advice }, fewFiles.text)
   const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'stopping'))
   const signal = untilSignal()
-  // The state is in the store, and engines are left for the next run to take over: stopping is safe, going on is not.
+  // The state is in the store, and engines are left for the next run to adopt: stopping is safe, continuing is not.
   process.on('uncaughtException', (error) => {
     noteCrash()
     try {

@@ -217,7 +217,7 @@ export const commands: readonly Command[] = [
       },
       {
         name: 'drain',
-        summary: 'No new requests or replicas; running requests end',
+        summary: 'No new requests or replicas; running requests finish',
         about: 'Asks first if models lose their last replica, and names them.',
         arguments: [node],
         flags: {

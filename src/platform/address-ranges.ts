@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Ranges that lead nowhere on the internet: this machine, networks of one's own, metadata of clouds, and what is set aside. */
+/** Ranges outside the public internet: this machine, private networks, cloud metadata, and reserved ranges. */
 const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -31,12 +31,12 @@ const NOT_PUBLIC = [
 
 const notPublic = listOf(NOT_PUBLIC)
 
-/** Whether an address (without brackets) is one of the internet. An IPv4 address in IPv6's clothes is what it is inside. */
+/** Whether an address (without brackets) is public. An IPv4 address mapped into IPv6 is judged as IPv4. */
 export function isPublic(address: string): boolean {
   return isAddress(address) && !isIn(notPublic, address)
 }
 
-/** Addresses and ranges; undefined when one of them is neither. */
+/** Parses addresses and ranges; undefined when one of them is neither. */
 export function readRanges(entries: readonly string[]): BlockList | undefined {
   return entries.every(isRange) ? listOf(entries) : undefined
 }
@@ -69,7 +69,7 @@ function isAddress(text: string): boolean {
 /** `::ffff:7f00:1` and `::ffff:127.0.0.1` are 127.0.0.1. */
 function unmapped(address: string): string {
   if (isIPv4(address)) return address
-  // Written in one way whatever it was: without zones, in hexadecimal.
+  // Normalizes the notation: without zone, in hexadecimal.
   const text = URL.parse(`http://[${address.replace(/%.*$/, '')}]/`)?.hostname.slice(1, -1) ?? address
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(text) ?? []
   if (high === undefined || low === undefined) return text

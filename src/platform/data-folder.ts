@@ -15,7 +15,7 @@ import { AppError, messageOf } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
 import { isFull } from './full-disk.ts'
 
-/** Locks that are held, referenced from here: one that nobody references would be collected, and so let go. */
+/** Held locks, referenced from here: an unreferenced one would be garbage-collected, and so released. */
 const held = new Set<DatabaseSync>()
 
 export interface DataFolder {
@@ -46,7 +46,7 @@ export function openDataFolder(path: string): DataFolder {
   }
 }
 
-/** Only for the message of one that finds the folder locked: on a full disk that one has to do without. */
+/** Only for the message to a second process that finds the folder locked; on a full disk that message does without. */
 function noteOwner(file: string): void {
   try {
     writeFileSync(file, `${process.pid}\n`, { mode: 0o600 })
@@ -58,7 +58,7 @@ function noteOwner(file: string): void {
 function makeWritable(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
-    // One that was made for us is ours alone. Of one with something in it we do not know who else needs it.
+    // A folder that was made for us is private to us. If it has content, other programs may need access.
     if (isMine(path) && readdirSync(path).length === 0) chmodSync(path, 0o700)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -67,7 +67,7 @@ function makeWritable(path: string): void {
   }
 }
 
-/** A volume may belong to somebody else and let us write. */
+/** A volume may belong to another user and still let us write. */
 function isMine(path: string): boolean {
   return statSync(path).uid === process.getuid?.()
 }
@@ -76,7 +76,7 @@ function takeLock(file: string, folder: string, ownerFile: string): DatabaseSync
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file, { timeout: 0 })
-    // Nothing is ever written to it; a journal on the disk could not be made where that is full.
+    // The lock never writes; a journal on disk could not be created where that is full.
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (error) {

@@ -8,7 +8,7 @@ export const errorTable = {
   forbidden: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: 'not_found_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
-  /** The store has no such node, and no word of its removal: the node is to register again. */
+  /** The store has no such node and no record of its removal: the node must register again. */
   node_unknown: { status: 404, type: 'not_found_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   timeout: { status: 408, type: 'timeout_error' },
@@ -20,19 +20,19 @@ export const errorTable = {
   expectation_failed: { status: 417, type: 'invalid_request_error' },
   busy: { status: 429, type: 'rate_limit_error' },
   headers_too_large: { status: 431, type: 'invalid_request_error' },
-  /** Nobody is left to read it; it is for logs and records. */
+  /** The client has left and cannot read it; it is for logs and records. */
   client_gone: { status: 499, type: 'invalid_request_error' },
   internal: { status: 500, type: 'server_error' },
   not_implemented: { status: 501, type: 'invalid_request_error' },
   bad_gateway: { status: 502, type: 'server_error' },
   unavailable: { status: 503, type: 'server_error' },
   model_not_ready: { status: 503, type: 'server_error' },
-  /** On its way; `loading` beside the error says how far. */
+  /** The model is being loaded; `loading` beside the error shows the progress. */
   model_loading: { status: 503, type: 'server_error' },
   model_load_failed: { status: 503, type: 'server_error' },
-  /** No node can take the model as things are. */
+  /** No node can take the model now. */
   no_capacity: { status: 503, type: 'server_error' },
-  /** The program was asked for something it cannot do: bad flag, used port, unwritable folder. Exit code 2. */
+  /** The program was asked to do something impossible: bad flag, used port, unwritable folder. Exit code 2. */
   usage: { status: 400, type: 'invalid_request_error' },
 } as const satisfies Record<string, { status: number; type: string }>
 
@@ -45,9 +45,12 @@ export interface ErrorExtra {
   /** Further fields of the body, beside the error object. */
   beside?: Record<string, unknown>
   retryAfterS?: number
-  /** No repetition helps: clients that would try again by themselves, as those of OpenAI and Anthropic, are told. */
+  /**
+   * Repeating the request does not help; clients that retry automatically, such as OpenAI's and Anthropic's, are told
+   * so.
+   */
   isFinal?: boolean
-  /** The methods that the path takes. */
+  /** The methods that the path accepts. */
   allow?: readonly string[]
 }
 
@@ -68,7 +71,7 @@ export class AppError extends Error {
     this.beside = extra.beside ?? {}
     this.retryAfterS = extra.isFinal ? undefined : extra.retryAfterS
     this.allow = extra.allow
-    // What is not done here is not done the next time either.
+    // What is not implemented will not be at the next try either.
     this.isFinal = extra.isFinal ?? code === 'not_implemented'
   }
 
@@ -85,7 +88,7 @@ export class AppError extends Error {
   }
 }
 
-/** Whatever was thrown, as an AppError. An unknown failure says nothing about its insides: those go to the log. */
+/** Converts anything thrown to an AppError. An unknown failure reveals no internals: those go to the log. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   return new AppError('internal', 'Something failed inside Flotilla; the log has the cause.', { cause: thrown })

@@ -1,8 +1,8 @@
 import { messageOf } from './errors.ts'
 
 /**
- * Why a file or folder could not be read or written, as a part of a sentence: `Cannot read x: there is no such file.` What
- * the system says instead is its code, the name of a system call, and the path once more.
+ * Why a file or folder could not be read or written, as a part of a sentence: `Cannot read x: there is no such file.`
+ * The system's own message has a code, the name of a system call, and the path once more.
  */
 export function fileProblem(error: unknown): string {
   const { code } = (error ?? {}) as NodeJS.ErrnoException

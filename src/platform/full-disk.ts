@@ -1,17 +1,17 @@
 import { AppError, messageOf } from './errors.ts'
 
-/** Whether a write failed because there is no room, or no more of it for this user. */
+/** Whether a write failed for lack of space, or of this user's quota. */
 export function isFull(error: unknown): boolean {
   const { code } = (error ?? {}) as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
-/** SQLite says it in its own words. */
+/** SQLite's own messages for it. */
 const FULL_DATABASE = /(?:disk is full|database or disk is full)/
 
 /**
- * What kept a start from going on, with the folder whose disk is full where that is the reason. It is no mistake of the
- * command line, after which a service manager would not start it again.
+ * Why a start failed; if the disk is full, an error that names the folder. That error is not a usage mistake, after
+ * which a service manager would not try again.
  */
 export function startFailure(error: unknown, folder: string): unknown {
   if (!isFull(error) && !FULL_DATABASE.test(messageOf(error))) return error

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 
-/** Fewer are soon used up: each client, each stream and each engine takes some. */
+/** Fewer are used up soon: each client, stream and engine takes some. */
 export const ENOUGH_OPEN_FILES = 4096
 
-/** How many files and connections this process may have open. Undefined where the system does not say. */
+/** How many files and connections this process may open. Undefined where the system does not say. */
 export function openFileLimit(read = readLimits): number | undefined {
   const match = /^Max open files\s+(\d+)/m.exec(read())
   return match ? Number(match[1]) : undefined
 }
 
-/** What to tell of a limit that is too low, when it is. */
+/** A warning and its remedy when the limit is too low. */
 export function lowFileLimit(read = readLimits): { text: string; advice: string } | undefined {
   const limit = openFileLimit(read)
   if (limit === undefined || limit >= ENOUGH_OPEN_FILES) return undefined

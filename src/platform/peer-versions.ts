@@ -1,18 +1,19 @@
 import { AppError } from './errors.ts'
 
-/** Versions of what workers and gateways say to a frontend, and it to them. */
+/** Versions of the protocol between frontends and their workers and gateways. */
 export interface Spoken {
   oldest: number
   newest: number
 }
 
 /**
- * `newest` grows when two programs of different versions could misunderstand each other. `oldest` is that of the release
- * before, so that a cluster is updated process by process, in any order; what is older has to be updated first.
+ * `newest` grows when two programs of different versions could misunderstand each other. `oldest` is that of the
+ * previous release, so that a cluster can be updated process by process, in any order; an older process must be updated
+ * first.
  */
 export const SPOKEN: Spoken = { oldest: 2, newest: 3 }
 
-/** What a frontend says to somebody whose version it does not speak; from the details he sees whether there is another. */
+/** A frontend's refusal of a peer whose version it does not speak; its details say which versions it does speak. */
 export function refuseProtocol(who: 'worker' | 'gateway', said: number, mine: Spoken): AppError {
   const ours = mine.oldest === mine.newest ? String(mine.newest) : `${mine.oldest} to ${mine.newest}`
   const older = said < mine.oldest ? who : 'frontend'
@@ -20,7 +21,7 @@ export function refuseProtocol(who: 'worker' | 'gateway', said: number, mine: Sp
   return new AppError('bad_request', message, { details: { speaks: mine } })
 }
 
-/** Asks in the newest version that both sides speak, which only a refusal tells. */
+/** Asks in the newest version that both sides speak, which only a refusal reveals. */
 export async function askInCommon<T>(ask: (protocol: number) => Promise<T>, mine: Spoken = SPOKEN): Promise<T> {
   try {
     return await ask(mine.newest)

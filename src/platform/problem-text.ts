@@ -10,7 +10,7 @@ interface Problem {
 
 /**
  * What is wrong with an input, for its sender: the first three problems in at most 500 characters, since an input of a
- * megabyte may have a hundred thousand. `whole` is what the input is called where a problem is not about one field.
+ * megabyte may have a hundred thousand. `whole` names the input where a problem is not about one field.
  */
 export function problemText(problems: readonly Problem[], whole: string): string {
   const named = problems.slice(0, MOST_PROBLEMS).map((problem) => `${pathText(problem) || whole}: ${problem.message}`)
@@ -23,7 +23,7 @@ export function problemParam([first]: readonly Problem[]): string | null {
   return first ? pathText(first) || null : null
 }
 
-/** The names in it are the sender's. */
+/** Field names in it come from the sender. */
 function pathText({ path }: Problem): string {
   return cutText(path.map((step) => cutText(String(step), 100)).join('.'), 200)
 }

@@ -7,7 +7,7 @@ import { fileProblem } from './file-problem.ts'
 export function readOrCreateSecret(path: string, make: () => string): string {
   const existing = readSecret(path)
   if (existing !== undefined) return existing
-  // Written whole under another name and then linked: nobody ever reads half a secret, and the first writer wins.
+  // Written under another name and then linked: no reader sees half a secret, and the first writer wins.
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {
     writeFileSync(temporary, `${make()}\n`, { mode: 0o600, flag: 'wx' })
@@ -40,14 +40,14 @@ export function newSecret(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
 }
 
-/** A secret that follows from another and gives nothing of it away: the same for the same purpose. */
+/** A secret derived from another one without revealing it: the same for the same purpose. */
 export function derivedSecret(prefix: string, from: string, purpose: string): string {
   return `${prefix}_${createHmac('sha256', from).update(purpose).digest('base64url')}`
 }
 
 /**
- * Compares in constant time. How long a secret is, is none. Not by their hashes: to make those took a quarter of all that
- * a data port does for a short request.
+ * Compares in constant time; the length is not secret. Not by hashes: hashing took a quarter of the time that a data
+ * port spends on a short request.
  */
 export function sameSecret(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a, 'utf16le'), Buffer.from(b, 'utf16le'))

@@ -8,21 +8,20 @@ export function wantsColour(stream: { isTTY?: boolean }, env: Env = process.env)
 }
 
 /**
- * Whether what reads us knows more than ASCII. The locale says so where there is one. With none set it is taken to: that is
- * how containers, cron and ssh start programs, and the terminal beyond them is one of UTF-8 nearly everywhere. Whoever has a
- * terminal that is not says so by LANG=C.
+ * Whether the terminal shows more than ASCII, by the locale if one is set. With none set the answer is yes: containers,
+ * cron and ssh start programs that way, and nearly every terminal uses UTF-8. On another terminal, set LANG=C.
  */
 export function knowsUtf8(env: Env = process.env): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
   return locale === '' || /utf-?8/i.test(locale)
 }
 
-/** Our own signs; names of others stay as they are, to be typed again. */
+/** Our own symbols; names from users stay as they are, so that they can be typed again. */
 const SIGNS: Readonly<Record<string, string>> = { '…': '...', '→': '->' }
 const BARS = '▁▂▃▄▅▆▇█'
 const ASCII_BARS = '_.-:=+*#'
 
-/** The same in ASCII. JSON means the same with its characters escaped. */
+/** Replaces them by ASCII. JSON keeps its meaning, with its characters escaped. */
 export function toAscii(text: string): string {
   if (/^[{[]\s*["{[\]}\n]/.test(text)) return text.replaceAll(/[^\p{ASCII}]/gu, escaped)
   return text.replaceAll(/[…→▁-█]/g, (sign) => SIGNS[sign] ?? ASCII_BARS[BARS.indexOf(sign)]!)

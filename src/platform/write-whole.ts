@@ -1,17 +1,17 @@
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { isFull } from './full-disk.ts'
 
-/** Writes a file (0600) of which nobody ever reads half. Of its writers there is one at a time: who owns the folder. */
+/** Writes a file (0600) atomically. There must be one writer at a time: the owner of the folder. */
 export function writeWhole(path: string, text: string): void {
-  // Always the same name, so that what a sudden end leaves behind is used up by the next write.
+  // Always the same name, so that the next write reuses what a sudden end left behind.
   const temporary = `${path}.new`
   writeFileSync(temporary, text, { mode: 0o600 })
   renameSync(temporary, path)
 }
 
 /**
- * The same, and on a full disk over what stands there, where that is at least as long: it takes no more room. For short
- * texts that a reader reads in one piece.
+ * The same; on a full disk it overwrites the existing file in place, if that is at least as long, since this needs no
+ * more room. For short texts that are read in one piece.
  */
 export function writeShort(path: string, text: string): void {
   try {

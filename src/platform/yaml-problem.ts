@@ -1,11 +1,11 @@
-/** What the YAML parser found, as far as it is worded here. */
+/** An error of the YAML parser, as far as it is translated here. */
 interface ParserError {
   code?: string
   message: string
 }
 
 /**
- * What is wrong with a YAML text, as a part of a sentence for the person who wrote it. The parser speaks of block
+ * What is wrong with a YAML text, as part of a sentence for its author. The parser's own messages speak of block
  * collections, implicit keys and compact mappings.
  */
 export function yamlProblem({ code = '', message }: ParserError): string {

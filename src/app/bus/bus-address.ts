@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { formatAddress, hostAndPort, isLoopback, type Address } from '../../platform/address.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** Who asks where the bus is. */
+/** The process that asks where the bus is. */
 export interface Peer {
   /** Where the call comes from. */
   remoteHost: string
@@ -17,8 +17,8 @@ export function peerOf(request: IncomingMessage): Peer {
 }
 
 /**
- * The bus as this peer reaches it. A bus on all interfaces is where the peer found the frontend; one on loopback is out
- * of reach of other machines, and they had better hear that now than wonder later.
+ * The address of the bus for this peer. A bus on all interfaces has the host at which the peer found the frontend; one
+ * on loopback cannot be reached from other machines, so they get an error at once.
  */
 export function busUrlFor(peer: Peer, bus: { protocol: string; listen: Address; flag: string }): string {
   const { host, port } = bus.listen

@@ -17,23 +17,23 @@ import type { Logger } from '../../platform/run/log.ts'
 import { readPair, type CertificatePair } from '../../platform/tls/certificate-pair.ts'
 import { readTrust } from '../../platform/tls/trust.ts'
 
-/** The bus of a frontend: the embedded broker, or somebody's NATS. */
+/** The bus of a frontend: the embedded broker, or a NATS server. */
 export interface MessageBus {
-  /** Where it is, seen from this machine; without credentials. */
+  /** The URL as seen from this machine; without credentials. */
   url: string
-  /** By what nodes and gateways know it, when it is encrypted. */
+  /** How nodes and gateways verify it, when it is encrypted. */
   certificate: { bus_ca?: string; bus_name?: string }
-  /** What a role of this process connects with. */
+  /** The connection settings of a role in this process. */
   client(role: BusRole): Omit<BusDeps, 'log'>
-  /** Where a node finds it. Throws when it could not be reached from there at all. */
+  /** The URL for a node. Throws when the node could not reach the bus at all. */
   urlFor(peer: Peer): string
-  /** What an approved node shows besides its key, if anything. */
+  /** What an approved node shows in addition to its key, if anything. */
   jwtFor(node: BusNode): string | null
-  /** Lets an approved node on, confined to its own subjects. */
+  /** Admits an approved node, confined to its own subjects. */
   admit(node: BusNode): void
-  /** Cuts a removed node off. */
+  /** Disconnects a removed node. */
   expel(node: BusNode): void
-  /** Lets a gateway process on; what it shows besides its key, if anything. */
+  /** Admits a gateway process; returns what it shows in addition to its key, if anything. */
   admitGateway(gateway: BusGateway): string | null
   dispose(): Promise<void>
 }
@@ -51,24 +51,27 @@ export interface BusGateway {
 export interface MessageBusOptions {
   natsUrl: string | undefined
   natsTls?: BusTls | undefined
-  /** Of the embedded one. `auto`: when others than this machine reach it. */
+  /** For the embedded bus. `auto`: encrypted when other machines can reach it. */
   tls?: { mode: 'auto' | 'on' | 'off'; clusterSecret: string }
   /** Signs the users of a NATS server with accounts. */
   accountSeedFile: string | undefined
   /** Whether a server without accounts may be on another machine. */
   isInsecure: boolean
-  /** What was asked for; without it, the default port or the next free one on `defaultHost`. */
+  /** The configured address; without it, the default port or the next free one on `defaultHost`. */
   listen: Address | undefined
   defaultHost: string
-  /** Nodes that are approved already: they may come back before anything else has started. */
+  /** Nodes that are approved already: they may reconnect before any other part has started. */
   approved: readonly BusNode[]
 }
 
 const DEFAULT_PORT = 4222
 const PORTS_TO_TRY = 20
-/** A node that was removed, and a key that was stolen, are let in for no longer than this. Renewed well before its end. */
+/** How long a removed node, or a stolen key, can still connect at most. Renewed well before its end. */
 const JWT_LIFE_MS = 60 * 60_000
-/** Gateway processes that the embedded bus knows at once; beyond, the one that asked longest ago must ask again. */
+/**
+ * The maximum number of gateway processes on the embedded bus; beyond it, the one that asked longest ago must ask
+ * again.
+ */
 const MOST_GATEWAYS = 1000
 
 export async function openMessageBus(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
@@ -89,7 +92,7 @@ export async function openMessageBus(options: MessageBusOptions, log: Logger): P
 
 async function embedded(options: MessageBusOptions, log: Logger): Promise<MessageBus> {
   const users = options.approved.map(userOf)
-  /** The one that asked longest ago comes first. */
+  /** Ordered by time of the request, the oldest first. */
   const gateways = new Set<string>()
   const tls = brokerTls(options)
   const broker = await startOnFreePort(options, tls?.pair, users, (event) => log.debug(event, 'bus'))
@@ -101,7 +104,7 @@ async function embedded(options: MessageBusOptions, log: Logger): Promise<Messag
     url,
     certificate: tls ? { bus_ca: tls.ca, bus_name: BUS_NAME } : {},
     client(role) {
-      // The roles in this process need no key that outlives it.
+      // Roles in this process need no key that outlives it.
       const seed = newSeed()
       const clientId = randomUUID()
       broker.setUser(publicKeyOf(seed), permissionsFor(role, clientId), true)
@@ -126,7 +129,7 @@ async function embedded(options: MessageBusOptions, log: Logger): Promise<Messag
   }
 }
 
-/** A NATS server with accounts: nobody is listed there, each user shows a JWT that we have signed. */
+/** A NATS server with accounts: it lists no users, each one shows a JWT that we have signed. */
 function accounts(natsUrl: string, tls: BusTls, signer: Signer): MessageBus {
   const reach = reachOf(natsUrl)
   const mint = (publicKey: string, role: BusRole, clientId: string): string => {
@@ -148,14 +151,14 @@ function accounts(natsUrl: string, tls: BusTls, signer: Signer): MessageBus {
     urlFor: (peer) => busUrlFor(peer, reach),
     jwtFor: ({ nodeId, publicKey }) => mint(publicKey, 'node', nodeId),
     admit() {},
-    // Its JWT cannot be called back with the account's key alone; it ends within the hour.
+    // The account's key alone cannot revoke its JWT; that ends within the hour.
     expel() {},
     admitGateway: ({ gatewayId, publicKey }) => mint(publicKey, 'gateway', gatewayId),
     dispose: async () => {},
   }
 }
 
-/** A NATS server whose users, if it has any, are its operator's business. */
+/** A NATS server whose operator manages its users, if it has any. */
 function shared(natsUrl: string, tls: BusTls): MessageBus {
   const reach = reachOf(natsUrl)
   return {
@@ -171,10 +174,12 @@ function shared(natsUrl: string, tls: BusTls): MessageBus {
   }
 }
 
-/** What the certificate of the embedded bus is made out to: its CA is the cluster's own, and where it is reached may change. */
+/**
+ * The name in the embedded bus's certificate. A fixed name: its CA is the cluster's own, and its address may change.
+ */
 const BUS_NAME = 'flotilla-bus'
 
-/** Made anew at each start: whoever knows the cluster's CA knows it. */
+/** Made at each start: every process that has the cluster's CA can verify it. */
 function brokerTls({ tls, listen, defaultHost }: MessageBusOptions): { pair: CertificatePair; ca: string } | undefined {
   const isLocal = isLoopback((listen ?? { host: defaultHost }).host)
   if (!tls || tls.mode === 'off' || (tls.mode === 'auto' && isLocal)) return undefined
@@ -182,7 +187,7 @@ function brokerTls({ tls, listen, defaultHost }: MessageBusOptions): { pair: Cer
   return { pair: issuePair(ca, 'server', BUS_NAME, Date.now()), ca: ca.certificate }
 }
 
-/** Nodes get the CA with their credentials; what this process shows is its own. */
+/** Nodes get the CA with their credentials; this process's own certificate stays here. */
 function vouchedBy({ ca }: BusTls): MessageBus['certificate'] {
   return ca === undefined ? {} : { bus_ca: ca }
 }
@@ -222,7 +227,7 @@ function readSeedFile(file: string): Signer {
   }
 }
 
-/** A port that was asked for must be had; the default moves on to the next free one. */
+/** A configured port must be free; the default moves on to the next free one. */
 async function startOnFreePort(
   { listen, defaultHost }: MessageBusOptions,
   tls: CertificatePair | undefined,

@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 import { writeWhole } from '../../platform/write-whole.ts'
 
-/** What is kept of an operator; the listener is written into the configuration anew each time. */
+/** The stored part of an operator; the listener is written into the configuration each time. */
 const kept = z.object({
   operatorSeed: z.string().startsWith('SO'),
   madeAtS: z.int(),
@@ -28,7 +28,7 @@ export function natsFolder(named: string | undefined): NatsFolder {
   return { path, config: join(path, 'nats-server.conf'), seedFile: join(path, 'account.seed') }
 }
 
-/** Refuses to touch an operator that is there: its users would all be strangers from then on. */
+/** Refuses to replace an existing operator: none of its users could connect any more. */
 export function createFolder({ path }: NatsFolder): void {
   const file = keptFile(path)
   if (existsSync(file)) {
@@ -48,7 +48,7 @@ export function readKept({ path }: NatsFolder): KeptOperator {
     return kept.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    // What is in it is a secret, so nothing of it is repeated.
+    // Its content is secret, so the message repeats none of it.
     const text = missing
       ? `There is no ${file}. Name the folder that flotilla nats setup has written; it writes ./nats without one.`
       : `${file} cannot be read, or is not as flotilla nats setup wrote it.`
@@ -56,7 +56,7 @@ export function readKept({ path }: NatsFolder): KeptOperator {
   }
 }
 
-/** The operator first: a configuration that names a key which nobody kept would lock everybody out. */
+/** The operator first: a configuration with a key that was not saved would lock everyone out. */
 export function writeFolder(folder: NatsFolder, operator: KeptOperator, nowMs: number, seed?: string): void {
   writeWhole(keptFile(folder.path), `${JSON.stringify(operator, null, 2)}\n`)
   if (seed !== undefined) writeWhole(folder.seedFile, `${seed}\n${operator.account}\n`)

@@ -65,7 +65,7 @@ async function check({ config, target, terminal }: Job): Promise<number> {
   return found.problems.length === 0 ? 0 : 1
 }
 
-/** What keeps it from being opened is what was to be found out. */
+/** Reports a store that cannot be opened as a problem instead of failing. */
 function asProblem(error: unknown): { problems: string[] } {
   if (error instanceof AppError) return { problems: [error.message] }
   throw error
@@ -104,7 +104,7 @@ const WHAT_ELSE = 'docs/guide/back-up.md says which files of the data folder to 
 async function importStore({ config, target, terminal, values, own }: Job): Promise<number> {
   const isForced = own.has('while-running')
   const isFile = 'file' in target
-  // Whoever has this lock is the only one on the file; of a PostgreSQL the leader's lease tells.
+  // On SQLite, holding this lock means that no other process has the file; on PostgreSQL the leader's lease says so.
   const folder = isFile && !isForced ? openDataFolder(config.data) : undefined
   try {
     const staged = await stageBackup(values[0]!, findMigrations())
@@ -132,7 +132,7 @@ async function importStore({ config, target, terminal, values, own }: Job): Prom
   return 0
 }
 
-/** While no frontend runs: each of them would go on with the old one. */
+/** Only while no frontend runs: a running one would continue with the old secret. */
 async function rotateSecret({ config, target, terminal }: Job): Promise<number> {
   const folder = openDataFolder(config.data)
   try {
@@ -144,7 +144,7 @@ async function rotateSecret({ config, target, terminal }: Job): Promise<number> 
       }, LIMIT_MS),
     )
     writeWhole(folder.file('cluster.secret'), `${secret}\n`)
-    // Data keys of the old secret are in the one, and a certificate of its CA is the other; both are had anew.
+    // The first holds data keys of the old secret, the second a certificate of its CA; gateways fetch both again.
     for (const name of ['routing-table.json', 'data-client.json']) rmSync(folder.file(name), { force: true })
   } finally {
     folder.dispose()
@@ -168,7 +168,7 @@ function backupDeps() {
   return { migrations: findMigrations(), program: version, nowMs: clock.nowMs() }
 }
 
-/** Of one that has to be there. */
+/** For a store that must exist. */
 async function withStore<T>(target: Target, work: (driver: Driver) => Promise<T>): Promise<T> {
   if ('file' in target && !existsSync(target.file)) {
     const hint = 'Name its data folder with --data, or its PostgreSQL with --database-url'

@@ -12,8 +12,8 @@ import { findCluster, readText, type Cluster } from '../../cli/cluster.ts'
 const MOST_REFUSAL_BYTES = 64 * 1024
 
 /**
- * The frontend that has the database of this folder open, when the file that stands there is not that database: it was
- * deleted or replaced, and only the frontend still has it.
+ * The frontend that has this folder's database open, when the file there is another one: the original was deleted or
+ * replaced, and only the frontend still has it.
  */
 export function frontendWithLostFile(config: Config, file: string): Cluster | undefined {
   const endpoint = readText(join(config.data, 'endpoint.json'))
@@ -23,7 +23,7 @@ export function frontendWithLostFile(config: Config, file: string): Cluster | un
   return findCluster(config)
 }
 
-/** By which a frontend says which file it has open. One of the release before does not. */
+/** The mark of the frontend's open file. A frontend of the release before has none. */
 function markIn(endpoint: string | undefined): string | undefined {
   try {
     const { database } = JSON.parse(endpoint ?? '{}') as { database?: unknown }
@@ -33,7 +33,7 @@ function markIn(endpoint: string | undefined): string | undefined {
   }
 }
 
-/** Asks the frontend for everything; `sink` takes the text. */
+/** Asks the frontend for an export; `sink` takes the text. */
 export async function exportFromFrontend(
   cluster: Cluster,
   sink: (text: AsyncIterable<string>) => Promise<void>,

@@ -42,7 +42,7 @@ export function runFrontend(config: Config): Promise<number> {
   })
 }
 
-/** How another machine joins. The token itself stays in its file. */
+/** The command by which another machine joins. The token itself stays in its file. */
 function joinHint({ url, address, tls }: Frontend, tokenFile: string): string {
   const from = isLoopback(address.host)
     ? `Only this machine can join: start with --listen 0.0.0.0:${address.port} to let others in.\n`

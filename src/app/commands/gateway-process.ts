@@ -5,9 +5,9 @@ import { version } from '../../platform/version.ts'
 import type { FigureMessage } from '../compose/metrics-of-processes.ts'
 import { writeWhole } from '../../platform/write-whole.ts'
 
-/** What a gateway that is one of several processes and the process that started them tell each other. */
+/** Messages between a gateway that is one of several processes and its parent. */
 
-/** Where it serves, and the certificate it shows there, if any. */
+/** The URL where it serves, and its certificate, if any. */
 export interface Serving {
   url: string
   fingerprint?: string | undefined
@@ -16,7 +16,7 @@ export interface Serving {
 export type FromChild = { serving: Serving } | FigureMessage
 export const END = 'end'
 
-/** One of several processes: which, and where all of them listen. */
+/** One of several processes: its number, and the shared port. */
 export interface Slot {
   number: number
   port: number
@@ -24,7 +24,7 @@ export interface Slot {
 
 const SLOT_VARIABLE = 'FLOTILLA_GATEWAY_PROCESS'
 
-/** What a child finds in its environment. */
+/** The environment of a child process. */
 export function slotEnvironment({ number, port }: Slot): Record<string, string> {
   return { [SLOT_VARIABLE]: `${number}:${port}` }
 }
@@ -32,23 +32,25 @@ export function slotEnvironment({ number, port }: Slot): Record<string, string> 
 /** Which of several processes this is; undefined when it is the only one, or the parent of them. */
 export function processSlot(): Slot | undefined {
   const match = /^(\d+):(\d+)$/.exec(process.env[SLOT_VARIABLE] ?? '')
-  // Without a parent to talk to the variable is a leftover of somebody's environment.
+  // Without a parent process, the variable was inherited by accident.
   return match && process.send ? { number: Number(match[1]), port: Number(match[2]) } : undefined
 }
 
-/** Where it is not so, node:cluster spreads connections by itself. */
+/** Elsewhere node:cluster distributes connections itself. */
 export const canSharePort = ['linux', 'freebsd', 'sunos', 'aix'].includes(process.platform)
 
 export function toParent(message: FromChild): void {
   process.send?.(message)
 }
 
-/** The parent says so by a message: a signal that reaches the whole group would come a second time, and so cut everything. */
+/**
+ * The parent sends a message: a signal to the whole group would arrive a second time, and so end everything at once.
+ */
 export function untilParentEnds(): Promise<void> {
   return new Promise((resolve) => process.on('message', (message) => message === END && resolve()))
 }
 
-/** Tells others on this machine that it serves. */
+/** Announces to programs on this machine that it serves. */
 export function announceGateway({ ready_file: path }: Config, serving: Serving, life: Lifetime): void {
   if (path === undefined) return
   writeWhole(path, `${JSON.stringify({ ...serving, pid: process.pid })}\n`)

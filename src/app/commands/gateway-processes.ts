@@ -18,20 +18,20 @@ import type { Logger } from '../../platform/run/log.ts'
 import { runRoles, type Ending } from '../run-roles.ts'
 import { FigureExchange, isFigureMessage, type FigureMessage } from '../compose/metrics-of-processes.ts'
 
-/** What a child is given to end beyond the time its requests have; then it is killed. */
+/** How long a child may take to end after its requests have had their time; then it is killed. */
 const END_GRACE_MS = 10_000
 const RETRY_FIRST_MS = 200
 const RETRY_MOST_MS = 10_000
-/** A child that served for so long did not fail at its start. */
+/** A child that served for this long did not fail at its start. */
 const SETTLED_MS = 30_000
-/** A mistake of whoever started it; every child would make the same. */
+/** A usage mistake; every child would make the same. */
 const MISTAKE = 2
 
 /**
- * Several gateway processes on one port. Each listens for itself and the system spreads the connections (SO_REUSEPORT), so
- * that this process is on nobody's way. Where that is not to be had, node:cluster takes connections here and hands them
- * out; that is the second choice, because one that is handed to a process that was just killed hangs for ever, where the
- * system ends it at once.
+ * Several gateway processes on one port. Each listens itself and the kernel spreads the connections (SO_REUSEPORT), so
+ * that this process is not on the path of requests. Where that is not available, node:cluster accepts connections here
+ * and hands them out. That is the second choice: a connection handed to a process that was just killed hangs for ever,
+ * where the kernel would end it at once.
  */
 export function runGatewayProcesses(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
@@ -44,7 +44,7 @@ export function runGatewayProcesses(config: Config): Promise<number> {
     const fork = (number: number): Worker => cluster.fork(slotEnvironment({ number, port }))
     const children = new Children({ fork, clock, log, onMistake: () => end({ code: MISTAKE }) })
     life.own('processes', () => children.end(config.drain_s * 1000 + END_GRACE_MS))
-    // The first goes ahead: what is wrong is told once, not by each of them.
+    // Starts the first one alone, so that a mistake is reported once, not by each of them.
     const serving = await Promise.race([children.start(1), over])
     if (!('url' in serving)) return { over }
     const others = Array.from({ length: config.processes - 1 }, (_, i) => children.start(i + 2))
@@ -55,13 +55,13 @@ export function runGatewayProcesses(config: Config): Promise<number> {
 }
 
 /**
- * Whoever wants several processes wants speed. Most of what a request makes is garbage by the time that its answer has
- * ended, if there is room to wait for that: measured, 16 MB instead of 1 save an eighth of this process's time. There is
- * one for each core, as a rule, so that threads which help to collect it would only take time from another.
+ * Options for speed. Most garbage of a request is dead by the time that its answer has ended, if there is room to wait
+ * for that: measured, 16 MB instead of 1 saves an eighth of this process's time. There is usually one process for each
+ * core, so helper threads for the collection would only take time from another process.
  */
 const FLAGS = ['--max-semi-space-size=16', '--no-parallel-scavenge']
 
-/** Taken for a moment for ourselves alone: sharing it with another program by mistake would go unnoticed. */
+/** Briefly binds the port exclusively: with SO_REUSEPORT alone, another program on it would go unnoticed. */
 async function freePortFor(listen: Address): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -77,11 +77,11 @@ export interface ChildrenDeps {
   fork: (slot: number) => Worker
   clock: Clock
   log: Logger
-  /** A child found fault with how it was started, before any ever served. */
+  /** A child rejected its settings before any child ever served. */
   onMistake: () => void
 }
 
-/** The processes by their slots. One that dies is started again, later each time it does so at once. */
+/** The processes by their slots. One that dies is restarted, with growing delays if it keeps dying at once. */
 export class Children {
   readonly #deps: ChildrenDeps
   readonly #figures: FigureExchange
@@ -95,7 +95,7 @@ export class Children {
     this.#figures = new FigureExchange(deps.clock, () => [...this.#running.values()].map(receiver))
   }
 
-  /** Resolves with where it is when it serves for the first time. */
+  /** Resolves with its URL when it serves for the first time. */
   start(slot: number): Promise<Serving> {
     return new Promise((resolve) => this.#run(slot, 0, resolve))
   }
@@ -110,7 +110,7 @@ export class Children {
       this.#hasServed = true
       onServing(message.serving)
     })
-    // A message to one that is about to end; its end is what counts.
+    // A message to a child that is about to end fails; its exit is what counts.
     child.on('error', () => {})
     child.once('exit', (code, signal) => {
       this.#running.delete(slot)
@@ -126,7 +126,7 @@ export class Children {
     })
   }
 
-  /** Lets them finish what they have; who does not within `graceMs` is killed. */
+  /** Lets the children finish their requests; kills those that take longer than `graceMs`. */
   async end(graceMs: number): Promise<void> {
     this.#isEnding = true
     for (const cancel of this.#cancels.values()) cancel()
@@ -141,7 +141,7 @@ export class Children {
   }
 }
 
-/** One that has just ended is told nothing, and that is no failure. */
+/** Sending to a child that has just ended is not an error. */
 function receiver(child: Worker): { send(message: FigureMessage): void } {
   return { send: (message) => void (child.isConnected() && child.send(message, () => {})) }
 }

@@ -47,7 +47,7 @@ import { runRoles, type Running } from '../run-roles.ts'
 
 const POLL_MS = 20
 
-/** `flotilla gateway`: requests, and nothing else. No store, no admin API; frontends are needed only to find the bus. */
+/** `flotilla gateway`: serves requests only. No store, no admin API; it needs a frontend only to find the bus. */
 export async function runGateway(config: Config): Promise<number> {
   checkPlace(config)
   if (config.processes > 1 && processSlot() === undefined) {
@@ -56,7 +56,7 @@ export async function runGateway(config: Config): Promise<number> {
   return runRoles(config, (log, life) => serve(config, log, life))
 }
 
-/** Those that know the bus. A worker names them in the same way. */
+/** Frontends that know the bus. A worker names them the same way. */
 function frontendsOf({ url, join: urls = [] }: Config): string[] {
   return url === undefined ? urls : [url, ...urls]
 }
@@ -80,7 +80,7 @@ function checkPlace(config: Config): void {
 
 async function serve(config: Config, log: Logger, life: Lifetime): Promise<Running> {
   const slot = processSlot()
-  // One of several processes is a gateway like any other: it has a key and a saved table of its own.
+  // Each of several processes is a gateway of its own, with its own key and saved table.
   const folder = openDataFolder(slot === undefined ? config.data : join(config.data, `process-${slot.number}`))
   life.own('data folder', () => folder.dispose())
   const seed = readOrCreateSecret(folder.file('gateway.seed'), newSeed)
@@ -162,7 +162,7 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   return { banner: gatewayBanner(serving, folder.path) }
 }
 
-/** The figures of all processes of this gateway, by way of their parent. */
+/** The metrics of all processes of this gateway, collected by their parent. */
 function siblingFigures(number: number, own: Metrics): () => Promise<FamilySource> {
   const siblings = new SiblingFigures({ process: number, own, send: toParent, clock })
   process.on('message', (message) => isFigureMessage(message) && siblings.hear(message))
@@ -171,11 +171,11 @@ function siblingFigures(number: number, own: Metrics): () => Promise<FamilySourc
 
 interface Place {
   ask: () => Promise<GatewayCredentials>
-  /** Where the bus is for sure, whatever is answered. */
+  /** A fixed address of the bus, which overrides the frontend's answer. */
   address?: BusAddress
 }
 
-/** A bus that was named is used as named; otherwise a frontend says where it is. */
+/** Uses the configured bus; otherwise a frontend says where it is. */
 async function placeOf(config: Config, seed: string, cluster: KeptCluster, log: Logger): Promise<Place> {
   const { nats_url: natsUrl, nats_account_seed_file: accountSeedFile, insecure: isInsecure, key } = config
   if (natsUrl === undefined) {
@@ -188,7 +188,7 @@ async function placeOf(config: Config, seed: string, cluster: KeptCluster, log: 
   return { ask: async () => ({ gateway_id: clientId, bus_url: address.url, bus_jwt: null }), address }
 }
 
-/** What is not as it should be is told, and is no reason to send the traffic elsewhere as long as there is a table. */
+/** Reports problems, but stays ready as long as there is a routing table: traffic need not go elsewhere. */
 function gatewayDoor(
   config: Config,
   rooms: Omit<Rooms, 'checks'>,

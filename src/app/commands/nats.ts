@@ -11,7 +11,7 @@ import { createFolder, natsFolder, readKept, writeFolder, type NatsFolder } from
 
 const DEFAULT_LISTEN = '0.0.0.0:4222'
 
-/** `flotilla nats`: files only, no cluster and no server is asked. */
+/** `flotilla nats`: works on files only, without a cluster or a server. */
 export function runNats(
   invocation: Invocation,
   { json }: Pick<Config, 'json'>,

@@ -25,7 +25,7 @@ import { startLocalWorker } from '../compose/start-local-worker.ts'
 import { loadIdentity } from '../../worker/membership/identity.ts'
 import type { Worker } from '../../worker/start-worker.ts'
 
-/** `flotilla up`: control, gateway and one worker in this process, until a signal says otherwise. */
+/** `flotilla up`: control, gateway and one worker in this process, until a signal ends it. */
 export function runUp(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
     const folder = openDataFolder(config.data)
@@ -71,7 +71,7 @@ export function runUp(config: Config): Promise<number> {
   })
 }
 
-/** Who serves a folder has models of their own. */
+/** A served folder brings its own models. */
 function firstStartOf({ first_model: firstModel, models_dir: served }: Config): FirstStart {
   return { firstModel: served === undefined ? firstModel : 'none', cores: availableParallelism() }
 }
@@ -80,13 +80,13 @@ function say(line: string): void {
   stdoutOutput().write(`${knowsUtf8() ? line : toAscii(line)}\n`)
 }
 
-/** A NATS server without accounts is reached with the user that its URL names, by this worker, too. */
+/** A NATS server without accounts is reached with the user in its URL, by this worker, too. */
 function busAddressOf(config: Config): BusAddress | undefined {
   const { nats_url: url, nats_account_seed_file: seedFile } = config
   return url !== undefined && seedFile === undefined ? { url, tls: readNatsTls(config) } : undefined
 }
 
-/** Control and gateway go on: others may depend on them. */
+/** Control and gateway keep running: other machines may depend on them. */
 function tellRemoval(worker: Worker, log: Logger): void {
   void worker.departed.then(({ message }) => {
     log.error({ why: message }, 'this machine is no longer a node of the cluster; a restart lets it join again')
@@ -94,7 +94,7 @@ function tellRemoval(worker: Worker, log: Logger): void {
   })
 }
 
-/** Its own frontend, by the certificate that it shows now. */
+/** Trusts its own frontend by the certificate that it shows now. */
 function pinned(tls: ListenerTls | undefined): Trust | undefined {
   return (
     tls && {

@@ -12,11 +12,11 @@ import { startLocalWorker } from '../compose/start-local-worker.ts'
 import { loadIdentity } from '../../worker/membership/identity.ts'
 import type { Departure } from '../../worker/membership/membership.ts'
 
-/** Exit codes: 2 is a mistake of whoever started it, as everywhere; 3 is that the cluster has sent it away. */
+/** Exit codes: 2 is a usage mistake, as everywhere; 3 means that the cluster has removed this node. */
 const REFUSED = 2
 const REMOVED = 3
 
-/** `flotilla worker`: this machine as a node of a cluster, until a signal or the cluster says otherwise. */
+/** `flotilla worker`: this machine as a node of a cluster, until a signal or the cluster ends it. */
 export function runWorker(config: Config): Promise<number> {
   return runRoles(config, async (log, life) => {
     const frontendUrls = config.join

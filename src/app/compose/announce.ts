@@ -5,7 +5,9 @@ import { writeWhole } from '../../platform/write-whole.ts'
 import type { Frontend, FrontendOptions } from './start-frontend.ts'
 import { markOf } from '../../store/driver/open-file.ts'
 
-/** Tells others on this machine that it serves: the CLI by `endpoint.json`, whoever asked by the ready file. */
+/**
+ * Announces on this machine that it serves: by `endpoint.json` for the CLI, and by the ready file if one is configured.
+ */
 export function announce(
   { url, address, tls, bus, file: database }: Frontend,
   { config, folder, life, log }: FrontendOptions,
@@ -28,7 +30,7 @@ export function announce(
       try {
         writeWhole(file, `${JSON.stringify(contents[i])}\n`)
       } catch (error) {
-        // It serves nevertheless: commands on this machine need --url and --key then.
+        // It serves nevertheless: commands on this machine then need --url and --key.
         if (!isFull(error)) throw error
         log.error({ file }, 'the disk is full: commands on this machine do not find this frontend by themselves')
       }

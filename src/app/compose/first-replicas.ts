@@ -12,18 +12,18 @@ import { loadWorld } from '../../store/world/world.ts'
 
 /** The banner waits this long for the first replica, so that the command it prints works when pasted. */
 const FIRST_REPLICA_MS = 10_000
-/** An engine that is being installed, once, is waited for as long as it takes, but not longer than a person would. */
+/** The installation of an engine, which happens once, may take this long; a person would not wait longer. */
 const INSTALLED_WITHIN_MS = 15 * 60_000
-/** What has no replica by then waits for something that we cannot wait for: another machine, say. */
+/** A model without a replica by then waits for something that may never come, such as another machine. */
 const PLACED_WITHIN_MS = 1500
 const POLL_MS = 20
-/** How often to tell how far an installation is, at most. */
+/** The minimum interval between two progress lines of an installation. */
 const TELL_MS = 2000
 
 export interface FirstReplicas {
   /** Models that answer. */
   serving: string[]
-  /** Models that are to be kept running and do not answer, with the reason. */
+  /** Models that should be running and do not answer, with the reason. */
   absent: Absent[]
 }
 
@@ -35,13 +35,13 @@ export interface Absent {
 export interface WaitDeps {
   clock: Clock
   placement: PlacePolicy
-  /** A line for the person who waits. */
+  /** Prints a line for the person at the terminal. */
   say: (line: string) => void
 }
 
 /**
- * Waits until every model that is kept running answers, but not for ever. The store is asked as well as the gateway:
- * after a crash that may for a moment still know replicas that went with the last run.
+ * Waits until every model with a rule answers, within limits. It asks the store as well as the gateway: after a crash
+ * the gateway may for a moment know replicas of the last run.
  */
 export async function firstReplicas({ db, gateway }: Frontend, deps: WaitDeps): Promise<FirstReplicas> {
   const { clock } = deps
@@ -73,7 +73,7 @@ export async function firstReplicas({ db, gateway }: Frontend, deps: WaitDeps): 
   }
 }
 
-/** What can be tried meanwhile when nothing else answers: the simulator, which its first request loads. */
+/** A model to try meanwhile when no other answers: the simulator, which its first request loads. */
 export async function standIn(db: Database, absent: readonly Absent[]): Promise<string[]> {
   if (absent.length === 0) return []
   const sim = (await listModels(db)).find(({ engine }) => engine === 'sim')

@@ -12,7 +12,7 @@ export interface GatewayLimits {
   answerWaitMs: number
 }
 
-/** What a gateway takes from its clients, as the options say. */
+/** The limits of a gateway, from the options. */
 export function gatewayLimits(config: Config): GatewayLimits {
   return {
     http: { connections: config.max_connections },

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/run/clock.ts'
 import type { Definition, Family, FamilySource, Point } from '../../platform/metrics/metrics.ts'
 
-/** What one process shows, as it travels between processes: JSON has no endless bound, so that one is null. */
+/** The metrics of one process in JSON, between processes. JSON has no infinity, so the last bound is null. */
 interface Sheet {
   process: number
   families: (Definition & { shown: (Omit<Point, 'le'> & { le?: number | null })[] })[]
@@ -13,9 +13,9 @@ export type FigureMessage =
   | { figures: 'sheet'; id: number; sheet: Sheet }
   | { figures: 'sheets'; id: number; sheets: Sheet[] }
 
-/** A process that does not answer within this is left out: figures of the others are better than none. */
+/** A process that does not answer within this is left out: the metrics of the others are better than none. */
 const WITHIN_MS = 1000
-/** Whoever asks beyond these gets the figures of one process. */
+/** Requests beyond this number get the metrics of one process only. */
 const MOST_AT_ONCE = 16
 
 export function isFigureMessage(message: unknown): message is FigureMessage {
@@ -23,8 +23,8 @@ export function isFigureMessage(message: unknown): message is FigureMessage {
 }
 
 /**
- * The parent's part: asks all processes when one of them is asked. They share a port, so that whoever collects figures reaches
- * any of them, another each time.
+ * The parent's part: when one process is asked, it asks all of them. They share a port, so a scrape reaches a random
+ * one each time.
  */
 export class FigureExchange {
   readonly #clock: Clock
@@ -71,7 +71,7 @@ export interface SiblingDeps {
   clock: Clock
 }
 
-/** The part of each process: tells its own figures, and asks for those of all. */
+/** The part of each process: sends its own metrics, and asks for those of all. */
 export class SiblingFigures {
   readonly #deps: SiblingDeps
   readonly #waiting = new Map<number, (sheets: Sheet[]) => void>()
@@ -87,7 +87,7 @@ export class SiblingFigures {
     if (message.figures === 'sheets') this.#waiting.get(message.id)?.(message.sheets)
   }
 
-  /** Of all processes that answer; of this one alone when the parent does not. */
+  /** From all processes that answer; from this one alone when the parent does not. */
   collect(): Promise<FamilySource> {
     const { process, own, send, clock } = this.#deps
     const id = (this.#lastId += 1)
@@ -113,7 +113,7 @@ function toSheet(process: number, own: FamilySource): Sheet {
   return { process, families }
 }
 
-/** One family for all of a name, with a further label that says whose each line is. */
+/** Merges families of one name, with a label that says which process a line is from. */
 function together(sheets: readonly Sheet[]): FamilySource {
   const all = sheets.flatMap(({ process, families }) => families.map((family) => ({ ...family, process })))
   const byName = Map.groupBy(all, ({ name }) => name)

@@ -4,12 +4,12 @@ import type { Config } from '../../cli/config/options.ts'
 import type { DataFolder } from '../../platform/data-folder.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** Where `frontend:` sources are: in the folder that is served, if there is one, else below the data folder. */
+/** The folder of `frontend:` sources: the served folder, if there is one, else one below the data folder. */
 export function modelsFolderOf(config: Config, folder: DataFolder): string {
   return servedFolderOf(config) ?? folder.file('models')
 }
 
-/** The folder whose GGUF files are served. One that is not there is a mistake that is better told at the start. */
+/** The folder whose GGUF files are served. A missing one is reported at the start. */
 export function servedFolderOf({ models_dir: given }: Pick<Config, 'models_dir'>): string | undefined {
   if (given === undefined) return undefined
   const path = resolve(given)

@@ -9,7 +9,7 @@ import { selfSignedPair } from '../../platform/tls/self-signed.ts'
 
 type TlsConfig = Pick<Config, 'data' | 'listen' | 'tls' | 'tls_cert' | 'tls_key'>
 
-/** The certificate of the listener, if it is to have one. `data` is the folder that processes of one gateway share. */
+/** The certificate of the listener, if it has one. `data` is the folder that the processes of one gateway share. */
 export function openListenerTls(config: TlsConfig, log: Logger, life: Lifetime): ListenerTls | undefined {
   const tls = openTls(config, log)
   if (tls) life.own('certificate', () => tls.dispose())

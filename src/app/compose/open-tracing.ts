@@ -9,7 +9,7 @@ import { Tracer } from '../../platform/tracing/tracer.ts'
 import { version } from '../../platform/version.ts'
 import { postSpans } from './post-spans.ts'
 
-/** Makes tracers for the roles of this process; undefined, and nothing of it on anybody's way, unless a collector is named. */
+/** Makes tracers for the roles of this process; undefined, at no cost to requests, unless a collector is configured. */
 export function openTracing(
   { otlp_endpoint: endpoint, trace_ratio: ratio }: Pick<Config, 'otlp_endpoint' | 'trace_ratio'>,
   { log, life, metrics }: { log: Logger; life: Lifetime; metrics: Metrics },

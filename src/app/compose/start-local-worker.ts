@@ -7,7 +7,7 @@ import { version } from '../../platform/version.ts'
 import { createHardwareProbe } from '../../worker/hardware/probe.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../worker/start-worker.ts'
 
-/** Enough for whatever restarts the worker; a machine whose worker stays away should get its memory back. */
+/** Long enough to restart a worker; if it does not come back, the machine should get its memory back. */
 const ORPHAN_GRACE_MS = 60_000
 
 /** The worker role on this machine, as the options describe it. */

@@ -8,7 +8,7 @@ import { startLoop } from '../../platform/run/loop.ts'
 import { stderrOutput } from '../../platform/run/outputs.ts'
 
 const PERIOD_MS = 2000
-/** The database file and the clock of its server are looked at every 30 s, and every 2 s while something is wrong. */
+/** The checks run every 30 s, and every 2 s while something is wrong. */
 const TURNS_BETWEEN = 15
 const CLOCK_LIMIT_MS = 5000
 
@@ -16,11 +16,11 @@ export interface Watched {
   conditions: Conditions
   clock: Clock
   db: Database
-  /** The database file as it was opened, where the store is one. */
+  /** The database file as it was opened, if the store is one. */
   file: OpenFile | undefined
 }
 
-/** What is wrong with this process itself and with what it stands on. */
+/** Watches this process and what it depends on: the database file, the clock, and the log. */
 export function watchProcess({ conditions, clock, db, file }: Watched): Dispose {
   let turns = 0
   let isWrong = false
@@ -31,7 +31,7 @@ export function watchProcess({ conditions, clock, db, file }: Watched): Dispose 
     conditions.look(file ? 'database file' : 'clock of the store', problem)
     isWrong = problem !== undefined
   }
-  // A store that cannot be asked is told of by control's turns.
+  // Control's turns report a store that does not answer.
   const loop = startLoop({ periodMs: PERIOD_MS, turn, clock, onError: () => {} })
   return () => loop.dispose()
 }
@@ -51,7 +51,7 @@ export function storeClock(aheadMs: number): Condition | undefined {
   return { kind: 'store', severity: 'warning', text, advice }
 }
 
-/** Why the log is not written, for as long as that lasts. */
+/** Why the log cannot be written, while that lasts. */
 export function stuckLog(trouble: OutputTrouble | undefined): Condition | undefined {
   if (!trouble) return undefined
   const { why, advice } = WHY[trouble.code] ?? {

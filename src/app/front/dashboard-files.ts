@@ -8,14 +8,14 @@ import { pathOf } from '../../http/server.ts'
 export type Dashboard = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /**
- * The dashboard as it was built into a folder: what is looked up is a table of the files in it, so that no path leads
- * anywhere else. The page itself is looked at again at each visit: a new build is served without a restart.
+ * The dashboard as it was built into a folder. Paths are looked up in a table of its files, so that no path can lead
+ * anywhere else. The page itself is checked at each visit: a new build is served without a restart.
  */
 export function openDashboard(folder: string): Dashboard {
   let files: Files = new Map()
   let readAtMs: number | undefined
 
-  /** Undefined when nothing was built yet. */
+  /** Undefined when there is no build yet. */
   const page = (): File | undefined => {
     const builtAtMs = statSync(join(folder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs
     if (builtAtMs !== readAtMs) files = builtAtMs === undefined ? new Map() : listFiles(folder)
@@ -31,24 +31,24 @@ export function openDashboard(folder: string): Dashboard {
       if (!index || !send(request, response, index)) sendMissing(request, response)
       return true
     }
-    // Nobody asks for a file who has not had the page; unless it was from before we were started.
+    // A browser asks for files only after the page, unless it has the page from before our start.
     if (readAtMs === undefined) page()
     const file = path === '/index.html' ? undefined : files.get(path)
     return file !== undefined && send(request, response, file)
   }
 }
 
-/** By the path they are asked for with. */
+/** By request path. */
 type Files = Map<string, File>
 
 interface File {
   path: string
   type: string
-  /** A name that changes with what is in it: whoever has it need never ask again. */
+  /** Its name changes with its content, so a browser never needs to ask again. */
   isImmutable: boolean
-  /** Those that the build has left beside it. */
+  /** Compressed variants that the build has left beside it. */
   encodings: ('br' | 'gzip')[]
-  /** Read when it is asked for first, by encoding; together they are well below 2 MB. */
+  /** By encoding, read at the first request; together they are well below 2 MB. */
   contents: Map<string, Content>
 }
 
@@ -77,7 +77,7 @@ function listFiles(folder: string): Files {
   const files: Files = new Map()
   for (const name of names) {
     const type = TYPES[extname(name)]
-    // Half of a build that is under way, and stamps.
+    // Files of an unfinished build, and stamps.
     if (type === undefined || name.startsWith('.')) continue
     const encodings = (['br', 'gzip'] as const).filter((encoding) => names.has(name + SUFFIXES[encoding]))
     const isImmutable = name.startsWith('assets/')
@@ -89,17 +89,17 @@ function listFiles(folder: string): Files {
 const NOT_OURS = /^\/(v1|api|healthz|readyz|metrics|assets)(\/|$)/
 
 /**
- * Pages have addresses that only the dashboard knows, such as /nodes/gpu-1, and a person who opens one gets the page.
- * Programs that ask for what is not there are told so: only browsers ask for HTML. Names of models have dots in them,
- * so that only what ends like a file of ours is taken for one.
+ * Pages have addresses that only the dashboard knows, such as /nodes/gpu-1, and a browser that opens one gets the page.
+ * Other programs get a 404: only browsers ask for HTML. Names of models contain dots, so only the extensions of our own
+ * files mark a file.
  */
 function isRoute(path: string, { headers }: IncomingMessage): boolean {
   return headers.accept?.includes('text/html') === true && !NOT_OURS.test(path) && TYPES[extname(path)] === undefined
 }
 
 /**
- * Scripts and styles come from files of ours and from nowhere else: what somebody manages to write into a page does not
- * run. Nobody may show the page in a frame.
+ * Scripts and styles load only from our own files: markup injected into a page cannot run. No other site may frame the
+ * page.
  */
 const POLICY = [
   "default-src 'none'",
@@ -123,7 +123,7 @@ const SAFE = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** False when the file is no longer there: another build has taken its place. */
+/** False when the file no longer exists: another build has replaced it. */
 function send(request: IncomingMessage, response: ServerResponse, file: File): boolean {
   const encoding = file.encodings.find((one) => accepts(request, one))
   const content = contentOf(file, encoding)
@@ -160,7 +160,7 @@ function contentOf({ path, contents }: File, encoding: 'br' | 'gzip' | undefined
   }
 }
 
-/** `gzip;q=0` says that it is not wanted. */
+/** `gzip;q=0` means that the client does not want it. */
 function accepts({ headers }: IncomingMessage, encoding: string): boolean {
   const offers = (headers['accept-encoding'] ?? '').split(',')
   return offers.some((offer) => {

@@ -13,35 +13,35 @@ import { pathOf, type Handler } from '../../http/server.ts'
 import type { FamilySource, Metrics } from '../../platform/metrics/metrics.ts'
 import { projectFolder } from '../../platform/version.ts'
 
-/** A handler that is told who asks. */
+/** A handler that also gets the caller. */
 export type InferenceHandler = (request: HttpRequest, response: HttpResponse, caller: Caller) => Promise<void> | void
 
 export interface InferenceRoom {
   handler: InferenceHandler
-  /** For what comes in the words of Ollama's API. */
+  /** For requests of Ollama's API. */
   ollama: InferenceHandler
   guard: GuardDeps
   metrics: Metrics
-  /** The same of all processes that share the port, where there are several. */
+  /** The metrics of all processes that share the port, if there are several. */
   metricsOfAll?: (() => Promise<FamilySource>) | undefined
 }
 
 export interface Rooms {
   inference?: InferenceRoom
-  /** Where those wait who come for inference before it is there. */
+  /** Where inference requests wait before the gateway is ready. */
   early?: EarlyRoom
-  /** Missing where there is no control plane: in a gateway on its own. */
+  /** Absent without a control plane: in a gateway process. */
   admin?: Handler
   checks: Record<string, Check>
-  /** What whoever looks should know, although everything works. */
+  /** Warnings for a health check that still passes. */
   notes?: Record<string, Check>
-  /** Another than the one that comes along. */
+  /** Replaces the bundled one. */
   dashboard?: Dashboard
 }
 
 const builtDashboard = openDashboard(join(projectFolder, 'ui', 'dist'))
 
-/** The one HTTP listener of a frontend: every request comes in here and is shown to the right room. */
+/** The one HTTP listener of a frontend: every request enters here and is routed to its handler. */
 export function frontDoor(rooms: Rooms): Handler {
   const { inference, early, admin, checks, notes, dashboard = builtDashboard } = rooms
   const infer = early?.handler ?? (inference && inferenceDoor(inference))
@@ -58,7 +58,7 @@ export function frontDoor(rooms: Rooms): Handler {
     if (inference && isOllamaPath(path)) return ollamaDoor(inference)(request, response)
     if (path.startsWith('/api/') && admin) return admin(request, response)
     if (path === '/docs' && admin && isRead(request)) return sendDocs(request, response)
-    // It shows what the admin API says, so it is of no use without one.
+    // It shows data of the admin API, so it is useless without one.
     if ((admin || !inference) && dashboard(request, response)) return
     if (!inference) throw starting()
     const where = admin ? 'the admin API under /api/' : 'the admin API at a frontend'
@@ -70,10 +70,10 @@ function isRead({ method }: HttpRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** What every path of the OpenAI API begins with. */
+/** The common prefix of OpenAI API paths. */
 export const INFERENCE_PREFIX = '/v1/'
 
-/** The way into one room, for requests that are known to be for it. */
+/** The path into one handler, for requests that are known to be for it. */
 export function inferenceDoor({ handler, guard }: Pick<InferenceRoom, 'handler' | 'guard'>): ExchangeHandler {
   return (request, response) => {
     let caller: Caller
@@ -87,7 +87,7 @@ export function inferenceDoor({ handler, guard }: Pick<InferenceRoom, 'handler' 
   }
 }
 
-/** The same, with refusals as Ollama's clients read them. */
+/** The same, with refusals in Ollama's format. */
 function ollamaDoor({ ollama, guard }: Pick<InferenceRoom, 'ollama' | 'guard'>): ExchangeHandler {
   return (request, response) => {
     let caller: Caller
@@ -101,7 +101,7 @@ function ollamaDoor({ ollama, guard }: Pick<InferenceRoom, 'ollama' | 'guard'>):
   }
 }
 
-/** For those who wish to speak WebSocket before anybody is there. */
+/** Refuses WebSocket requests before the gateway is ready. */
 export function refuseEarly(): void {
   throw starting()
 }

@@ -2,20 +2,20 @@ import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { ExchangeHandler } from '../../http/exchange.ts'
 
-/** Longer than a frontend takes to start beside others; clients wait longer for an answer as it is. */
+/** Longer than a frontend takes to start beside others; clients wait longer for an answer anyway. */
 const HOLD_MS = 10_000
-/** Each holds a connection and what has come of a body. */
+/** Each waiting request holds a connection and the part of its body that has arrived. */
 const MOST_HELD = 1000
 
 export interface EarlyRoom {
   handler: ExchangeHandler
-  /** Lets those who wait through, and everybody who comes later. */
+  /** Releases the waiting requests, and passes all later ones. */
   open(door: ExchangeHandler): void
 }
 
 /**
- * Where requests for inference wait while the process that they came to starts: its port is open before it knows its
- * keys and replicas, and in a rolling restart nobody is to be turned away for coming in between.
+ * Inference requests wait here while their process starts: its port is open before it knows its keys and replicas, and
+ * a rolling restart must not refuse requests that arrive in between.
  */
 export function earlyRoom(clock: Clock, { holdMs = HOLD_MS, mostHeld = MOST_HELD } = {}): EarlyRoom {
   let opened: ExchangeHandler | undefined

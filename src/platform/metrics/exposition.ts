@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Family, FamilySource, Point } from './metrics.ts'
 
-/** What a process counts, as whoever asks reads it best: the text of OpenMetrics, or Prometheus's older one. */
+/** Sends the metrics in the format that the client prefers: OpenMetrics, or Prometheus's older text format. */
 export function sendMetrics(
   metrics: FamilySource,
   request: Pick<IncomingMessage, 'headers' | 'method'>,
@@ -18,7 +18,10 @@ export function sendMetrics(
 
 const OPEN_METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** Only who names it, and likes the older one no better: a browser that takes anything can read either. */
+/**
+ * True only if the client names OpenMetrics and does not prefer the older format: a browser that accepts anything can
+ * read either.
+ */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   let open = 0
   let plain = 0
@@ -42,7 +45,10 @@ export function prometheusText(metrics: FamilySource): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Its families of counters have names without `_total`, units are told, and whole bounds are written as `1.0`. */
+/**
+ * In OpenMetrics, counter families have no `_total` in their names, units are declared, and whole bounds are written as
+ * `1.0`.
+ */
 export function openMetricsText(metrics: FamilySource): string {
   const lines: string[] = []
   for (const family of metrics.families()) {

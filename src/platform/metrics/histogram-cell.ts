@@ -1,6 +1,6 @@
 /** One histogram, for one set of label values. */
 export class HistogramCell {
-  /** By bound; the last is for what lies above all of them. */
+  /** By bound; the last one counts values above all bounds. */
   readonly counts: Float64Array
   sum = 0
   readonly #bounds: readonly number[]

@@ -1,4 +1,6 @@
-/** Sets of label values of one metric; what comes beyond is counted under `other`, since names may come from anywhere. */
+/**
+ * The maximum number of label sets of one metric; further ones count under `other`, since names may come from clients.
+ */
 export const MOST_SETS = 1000
 export const OTHER = 'other'
 
@@ -31,7 +33,7 @@ export class LabelSets<T> {
   }
 }
 
-/** One label is nearly always enough to tell them apart, and then nothing is put together. */
+/** The key of a label set. With a single label, which is the usual case, nothing is concatenated. */
 function keyOf(labels: readonly string[]): string {
   return labels.length === 1 ? labels[0]! : labels.join('\0')
 }

@@ -1,12 +1,12 @@
 import { HistogramCell } from './histogram-cell.ts'
 import { LabelSets } from './label-sets.ts'
 
-/** One number of a metric, for one set of label values. Held by who counts, so that counting is an addition. */
+/** One number of a metric, for one label set. The caller keeps it, so that counting is an addition. */
 export interface Cell {
   value: number
 }
 
-/** What a metric shows now, by the values of its labels. */
+/** The current value of a metric for one label set. */
 export interface Sample {
   labels: readonly string[]
   value: number
@@ -17,7 +17,7 @@ export interface Definition {
   help: string
   type: 'counter' | 'gauge' | 'histogram'
   labelNames: readonly string[]
-  /** Upper bounds of a histogram, without the last one, which is endless. */
+  /** Upper bounds of a histogram, without the infinite last one. */
   bounds: readonly number[]
 }
 
@@ -27,19 +27,19 @@ export interface Point extends Sample {
   le?: number
 }
 
-/** A metric and what it shows now. */
+/** A metric with its current values. */
 export interface Family extends Definition {
   points(): Iterable<Point>
 }
 
-/** Whatever can be shown. */
+/** A source of metrics. */
 export interface FamilySource {
   families(): Iterable<Family>
 }
 
 /**
- * The numbers of one process. Roles that run side by side count into the same ones: to define a metric again gives the
- * one that is there, and gauges are the sum of what all their readers say.
+ * The metrics of one process. Roles in the same process share them: defining a metric again returns the existing one,
+ * and a gauge is the sum over all its readers.
  */
 export class Metrics implements FamilySource {
   readonly #families = new Map<string, Family & { made?: Counter | Histogram; readers?: Reader[] }>()
@@ -62,14 +62,14 @@ export class Metrics implements FamilySource {
   }
 
   /**
-   * Read when it is asked for: what is known already is not counted twice. `rest` is what becomes of the sets beyond the
-   * limit: their sum under `other`, or the highest of them.
+   * A gauge that is read on demand, so that known figures are not kept twice. `rest` decides about label sets beyond
+   * the limit: their sum under `other`, or the highest of them.
    */
   gauge(name: string, help: string, labelNames: readonly string[], read: Reader, rest: Rest = 'sum'): void {
     this.#read('gauge', name, help, labelNames, read, rest)
   }
 
-  /** The same for what only grows and is counted elsewhere. */
+  /** The same for a counter that is kept elsewhere. */
   counted(name: string, help: string, labelNames: readonly string[], read: Reader): void {
     this.#read('counter', name, help, labelNames, read, 'sum')
   }
@@ -101,7 +101,7 @@ function plain(name: string, help: string, type: Definition['type'], labelNames:
   return { name, help, type, labelNames, bounds: [] }
 }
 
-/** Each set of values once, and no more of them than there may be. */
+/** Each label set once, up to the limit. */
 function* limited(readers: readonly Reader[], labels: number, rest: Rest): Iterable<Point> {
   const cells = new LabelSets<Cell>(() => ({ value: Number.NaN }))
   for (const read of readers) {
@@ -121,7 +121,7 @@ export class Counter {
     return this.#cells.get(labels)
   }
 
-  /** What is gone for good makes room for others. */
+  /** Removes a label set whose subject is gone for good. */
   forget(...labels: string[]): void {
     this.#cells.delete(labels)
   }

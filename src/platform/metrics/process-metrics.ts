@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** What Prometheus's clients tell of every process, under the names that they all use. */
+/** Process metrics under the names that all Prometheus clients use. */
 export function processMetrics(metrics: Metrics, { version, role }: { version: string; role: string }): void {
   metrics.gauge('flotilla_build_info', 'What runs here; always 1.', ['version', 'role', 'node_version'], () => [
     { labels: [version, role, process.versions.node], value: 1 },

@@ -40,7 +40,10 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
-/** Who sleeps until a signal. It is listened to once for all of them: a listener for each sleep costs more than the sleep. */
+/**
+ * The sleepers of each signal. One listener serves all of them, because a listener for each sleep costs more than the
+ * sleep.
+ */
 const allSleepers = new WeakMap<AbortSignal, Set<() => void>>()
 
 function sleepersOf(signal: AbortSignal): Set<() => void> {

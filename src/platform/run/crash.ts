@@ -1,6 +1,6 @@
 let isCrash = false
 
-/** This process ends by a mistake of its own, and another is likely to take over what it leaves. */
+/** Records that this process ends by a bug; its successor will probably adopt what it leaves. */
 export function noteCrash(): void {
   isCrash = true
 }

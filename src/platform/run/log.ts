@@ -48,8 +48,8 @@ async function prettyInto(output: LossyOutput, isTerminal: boolean): Promise<{ w
   const pretty = prettyFactory({
     colorize: wantsColour({ isTTY: isTerminal }),
     translateTime: 'SYS:HH:MM:ss',
-    // One event, one line; an error still shows its stack below. Other fields are written as JSON, these as they are:
-    // whoever chose a name that ends the line would write lines of his own.
+    // One event, one line; an error still shows its stack below. Other fields are written as JSON, these as text, so
+    // control characters are escaped here: a name with a line end could forge log lines.
     singleLine: true,
     messageFormat: (line, key) => clean(textOf(line[key])),
     customPrettifiers: { name: (name) => clean(textOf(name)) },
@@ -66,7 +66,7 @@ function clean(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1))
 }
 
-/** What is thrown may quote what somebody sent. The lines of a stack are ours. */
+/** A thrown error may quote input. The lines of a stack are ours. */
 function cleanError(error: Error): unknown {
   const plain: unknown = pino.stdSerializers.err(error)
   if (typeof plain !== 'object' || plain === null || !('stack' in plain)) return plain

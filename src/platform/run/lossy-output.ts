@@ -1,18 +1,21 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** What waits to be written. Beyond it whole entries are dropped and counted. */
+/** The limit of unwritten bytes. Beyond it whole entries are dropped and counted. */
 const MOST_WAITING_BYTES = 256 * 1024
-/** The most that one call writes, so that a slow reader is not given everything at once. */
+/** The most that one call writes, so that a slow reader does not get everything at once. */
 const MOST_AT_ONCE_BYTES = 64 * 1024
 const RETRY_MS = { first: 20, most: 500 }
-/** A disk that is full is asked less often than a reader that pauses: each attempt is a system call that fails. */
+/**
+ * The pause after an error such as a full disk. It is longer than for a slow reader, because each attempt is a failing
+ * system call.
+ */
 const AFTER_ERROR_MS = 1000
-/** Shorter pauses are those of any reader. */
+/** Shorter pauses are normal for any reader. */
 const STUCK_AFTER_MS = 2000
 
 export interface OutputTrouble {
-  /** The code of the error that the last attempt ended with: EAGAIN when the reader stands still. */
+  /** The error code of the last attempt: EAGAIN when the reader does not read. */
   code: string
   sinceMs: number
   /** Entries dropped since the last report. */
@@ -54,9 +57,9 @@ export class LossyOutput {
     this.#keep(text)
   }
 
-  /** Writes what can be written without waiting, in the last moment of a process. */
+  /** Writes what can be written without waiting, just before the process exits. */
   flushNow(): void {
-    // What a thread is writing it goes on to write: the process ends after its threads.
+    // A thread finishes what it has begun to write: the process ends after its threads.
     if (this.#writingSinceMs !== undefined) this.#drop(this.#writingBytes)
     while (this.#waiting.length > 0) if (this.#writeSome() !== undefined) return
     this.#reportLost()
@@ -73,7 +76,7 @@ export class LossyOutput {
     }
   }
 
-  /** Why nothing is written, while that lasts. */
+  /** Why nothing can be written, while that lasts. */
   trouble(): OutputTrouble | undefined {
     const lost = this.#lost
     const { code, sinceMs } = this.#failure ?? { code: 'EAGAIN', sinceMs: this.#writingSinceMs ?? Infinity }
@@ -87,7 +90,7 @@ export class LossyOutput {
 
   #keep(text: string): void {
     const bytes = Buffer.from(text)
-    // Once one is dropped the next ones are too, so that the report of the loss stands where the gap is.
+    // After one dropped entry the next ones are dropped, too, so that the report of the loss stands at the gap.
     if (this.#lost > 0 || this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) {
       this.#lost += 1
       this.#later()
@@ -99,7 +102,7 @@ export class LossyOutput {
     else this.#later()
   }
 
-  /** False, and the rest is kept, when not all of it is taken. */
+  /** False, and keeps the rest, when only a part could be written. */
   #writeWhole(text: string): boolean {
     const size = Buffer.byteLength(text)
     if (size > MOST_AT_ONCE_BYTES) return false
@@ -138,7 +141,7 @@ export class LossyOutput {
     this.#reportLost()
   }
 
-  /** Nothing when some was written, else why not. */
+  /** Undefined when some bytes were written, else the error code. */
   #writeSome(): string | undefined {
     const chunk = this.#nextChunk()
     try {
@@ -218,12 +221,12 @@ function isRegularFile(fd: number): boolean {
   }
 }
 
-/** A descriptor of the same pipe, terminal or socket that gives EAGAIN where others would wait. */
+/** A descriptor of the same pipe, terminal or socket that returns EAGAIN instead of blocking. */
 function withoutBlocking(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
   } catch {
-    // A socket, a pipe of another user or a system without /proc. Node makes it non-blocking when it is first asked for.
+    // A socket, a pipe of another user, or a system without /proc. Node makes it non-blocking at the first access.
     if (!isatty(fd)) void (fd === 1 ? process.stdout : process.stderr)
     return fd
   }

@@ -3,17 +3,17 @@ import { LossyOutput } from './lossy-output.ts'
 let forLog: LossyOutput | undefined
 let forScreen: LossyOutput | undefined
 
-/** stderr of this process, for the log and last words. Writing to it neither waits nor throws. */
+/** stderr of this process, for the log and final messages. Writing to it neither waits nor throws. */
 export function stderrOutput(): LossyOutput {
   return (forLog ??= opened(2))
 }
 
-/** stdout of a process that serves: a banner is no reason to wait, as what a command prints is. */
+/** stdout of a serving process: unlike a command's output, a banner must not block it. */
 export function stdoutOutput(): LossyOutput {
   return (forScreen ??= opened(1))
 }
 
-/** What was said and is not written yet, as far as it can be within this time. */
+/** Writes what is still waiting, as far as the time allows. */
 export async function flushOutputs(withinMs: number): Promise<void> {
   await Promise.all([forLog?.flush(withinMs), forScreen?.flush(withinMs)])
 }

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
-/** How often one that repeats is said again. */
+/** The interval at which a repeating line is logged again. */
 const EVERY_MS = 60_000
-/** Failures told apart; beyond them the one that was said longest ago is forgotten. */
+/** How many failures are told apart; beyond that the one logged longest ago is forgotten. */
 const MOST_KEYS = 1000
 
 interface Said {
@@ -10,7 +10,7 @@ interface Said {
   since: number
 }
 
-/** What a line says beside its own fields: how often it was left out since it was last written. */
+/** A field of the line: how often it was left out since it was last written. */
 export interface Repeated {
   repeated?: number
 }
@@ -33,7 +33,7 @@ export class RepeatedLines {
   tell(key: string, log: (repeated: Repeated) => void): void {
     const nowMs = this.#clock.nowMs()
     const said = this.#said.get(key)
-    // A clock that was set back makes nothing silent.
+    // A clock that is set back must not silence a line.
     if (said && nowMs >= said.atMs && nowMs - said.atMs < this.#everyMs) {
       said.since += 1
       return

@@ -1,9 +1,9 @@
-/** npm passes on a Ctrl-C that the terminal has sent to all of its processes already: one press comes twice. */
+/** On Ctrl-C the terminal signals all processes, and npm forwards the signal once more: one press arrives twice. */
 const SAME_PRESS_MS = 100
 
 /**
- * Resolves at the first signal that asks the process to end. A second one ends it at once: somebody is in a hurry. So does
- * the end of the npm that has started us (`orphaned`, from scripts/lib/npm-parent.js), which hurries nobody.
+ * Resolves at the first signal that asks the process to end; a second one ends it at once. The end of the npm that
+ * started us (`orphaned`, from scripts/lib/npm-parent.js) resolves as well, but never ends the process at once.
  */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls'
 import { AppError, messageOf } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 
-/** A certificate with what may stand behind it (its chain), and its key; both as PEM. */
+/** A certificate, optionally followed by its chain, and its key; both as PEM. */
 export interface CertificatePair {
   cert: string
   key: string
@@ -15,7 +15,7 @@ export interface PairFiles {
   key: string
 }
 
-/** Reads both files, and says which is wrong and why before anything is served with them. */
+/** Reads and checks both files before they are used, and says which one is wrong and why. */
 export function readPair(files: PairFiles): CertificatePair {
   const cert = readPem('certificate', files.cert)
   const key = readPem('key', files.key)
@@ -41,7 +41,7 @@ function privateKey(pem: string, file: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch (error) {
-    // What OpenSSL says about it may quote it.
+    // OpenSSL's message may quote the key.
     throw unusable(`${file} holds no private key in PEM`, error)
   }
 }

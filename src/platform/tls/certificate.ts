@@ -2,14 +2,14 @@ import { createPublicKey, hash, sign, X509Certificate, type KeyObject } from 'no
 import { isIP } from 'node:net'
 import { bitString, boolean, integer, objectId, octetString, sequence, set, tagged, time, utf8String } from './der.ts'
 
-/** Whose certificate it is, and what it is good for. */
+/** The subject of a certificate, and what it may be used for. */
 export interface CertificateFacts {
   /** The common name. */
   name: string
   publicKey: KeyObject
-  /** `ca` signs others; the rest show it when they are connected to, or connect. */
+  /** A `ca` signs others; a `server` shows it to clients, a `client` to servers. */
   use: 'ca' | 'server' | 'client'
-  /** Names and addresses it is reached under. */
+  /** The names and addresses of the server. */
   hosts?: readonly string[]
   notBeforeMs: number
   notAfterMs: number
@@ -22,8 +22,9 @@ export interface Issuer {
 }
 
 /**
- * A certificate as PEM, signed by the issuer; who issues it to himself has made a self-signed one. Keys are Ed25519 or P-256.
- * Node has no function for this; what a few certificates of our own need of X.509 fits on this page (decision 0038).
+ * A certificate as PEM, signed by the issuer, which is the subject itself for a self-signed one. Keys are Ed25519 or
+ * P-256. Node has no function for this; the part of X.509 that our own certificates need fits on this page (decision
+ * 0038).
  */
 export function makeCertificate(facts: CertificateFacts, issuer: Issuer): string {
   const algorithm = algorithmOf(issuer.key)

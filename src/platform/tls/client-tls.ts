@@ -3,30 +3,30 @@ import type { AppError } from '../errors.ts'
 import type { CertificatePair } from './certificate-pair.ts'
 import { pinProblem } from './trust.ts'
 
-/** Whom to connect to, and the certificate that he must show. */
+/** A server's address, and the certificate that it must show. */
 export interface PinnedServer {
   host: string
   port: number
   fingerprint: string
 }
 
-/** Sessions that are kept, to go on with at the next connection; of the servers that were used last. */
+/** How many TLS sessions are kept for resumption; the least recently used are dropped. */
 const MOST_SESSIONS = 1000
 
-/** Connects to servers that are known by their certificates, and shows them one of its own. */
+/** Connects to servers that are pinned by their certificates, and shows them one of its own. */
 export class ClientTls {
   #context: SecureContext | undefined
   readonly #sessions = new Map<string, Buffer>()
 
-  /** What is shown from now on. Until there is any, nothing is: then servers that ask for one refuse. */
+  /** The certificate to show from now on. Without one, servers that ask for it refuse the connection. */
   show({ cert, key }: CertificatePair): void {
     this.#context = createSecureContext({ cert, key, minVersion: 'TLSv1.2' })
     this.#sessions.clear()
   }
 
   /**
-   * Resolves nothing: the connection is there at once, and holds back what is written until the other side has shown the
-   * right certificate. It fails as one that could not be connected if that does not happen, so nothing was sent then.
+   * Returns the socket at once; it holds back writes until the server has shown the right certificate. If that does not
+   * happen, it fails like an unreachable server, so no request byte was sent.
    */
   connect({ host, port, fingerprint }: PinnedServer, options: ConnectionOptions = {}): TLSSocket {
     const at = `${host} ${port} ${fingerprint}`
@@ -36,7 +36,7 @@ export class ClientTls {
       host,
       port,
       servername: '',
-      // Who made it out means nothing here: the certificate itself is known, and looked at below.
+      // The issuer does not matter: the certificate itself is pinned and checked below.
       rejectUnauthorized: false,
       ...(this.#context ? { secureContext: this.#context } : {}),
       ...(session ? { session } : {}),
@@ -46,7 +46,8 @@ export class ClientTls {
     let isKnown = false
     socket.on('session', (next) => isKnown && this.#keep(at, next))
     socket.prependOnceListener('secureConnect', () => {
-      // Who goes on with a session shows no certificate again: only the one who began it, and showed it then, can do that.
+      // A resumed session shows no certificate; only the server that began the session, and showed it then, can resume
+      // it.
       const isResumed = session !== undefined && socket.isSessionReused()
       const shown = (): AppError | undefined =>
         pinProblem(`${host}:${port}`, socket.getPeerX509Certificate(), [fingerprint])
@@ -67,7 +68,7 @@ export class ClientTls {
   }
 }
 
-/** An upstream that is spoken to in TLS. */
+/** An upstream that is reached by TLS. */
 export interface UpstreamTls {
   client: ClientTls
   fingerprint: string

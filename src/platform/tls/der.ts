@@ -1,4 +1,4 @@
-/** As much of DER as a certificate is made of. Each function returns one whole element. */
+/** The part of DER that a certificate needs. Each function returns one whole element. */
 
 export function sequence(...parts: readonly Uint8Array[]): Buffer {
   return element(0x30, ...parts)
@@ -8,11 +8,11 @@ export function set(...parts: readonly Uint8Array[]): Buffer {
   return element(0x31, ...parts)
 }
 
-/** A number that is not negative, by its bytes. */
+/** A non-negative number, by its bytes. */
 export function integer(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const least = first === -1 ? Buffer.of(0) : bytes.subarray(first)
-  // A first bit that is set would make it negative.
+  // A set first bit would make it negative.
   return element(0x02, least[0]! >= 0x80 ? Buffer.of(0) : Buffer.alloc(0), least)
 }
 
@@ -29,7 +29,7 @@ export function octetString(bytes: Uint8Array): Buffer {
   return element(0x04, bytes)
 }
 
-/** `unused` is how many bits at the end say nothing. */
+/** `unused` is the number of unused bits at the end. */
 export function bitString(bytes: Uint8Array, unused = 0): Buffer {
   return element(0x03, Buffer.of(unused), bytes)
 }
@@ -38,7 +38,7 @@ export function utf8String(text: string): Buffer {
   return element(0x0c, Buffer.from(text))
 }
 
-/** As certificates want it: two digits for the year before 2050, four from then on. */
+/** In a certificate's format: two digits for the year before 2050, four from then on. */
 export function time(ms: number): Buffer {
   const text = `${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`
   return text < '2050' ? element(0x17, Buffer.from(text.slice(2))) : element(0x18, Buffer.from(text))

@@ -12,15 +12,15 @@ import { TlsUpgrade } from './tls-upgrade.ts'
 export interface ListenerTls {
   readonly upgrade: TlsUpgrade
   readonly fingerprint: string
-  /** Nobody else vouches for it: clients must be told its fingerprint. */
+  /** No CA vouches for it: clients need its fingerprint. */
   readonly isSelfSigned: boolean
-  /** Told when another has taken its place. */
+  /** Called when another certificate has replaced it. */
   onReplaced(callback: () => void): void
   dispose(): Promise<void>
 }
 
 const HANDSHAKE_MS = 10_000
-/** Looked at instead of watched: what renews certificates replaces links and folders, of which watchers hear nothing. */
+/** Polled instead of watched: renewal tools replace links and folders, which file watchers miss. */
 const LOOK_EVERY_MS = 2000
 const SOON_MS = 7 * 86_400_000
 
@@ -36,8 +36,8 @@ export function fixedTls(pair: CertificatePair): ListenerTls {
 }
 
 /**
- * Shows the certificate in these files, and another one from when it lies there. Connections that are open stay. A new one
- * that cannot be used is told of, and the old one goes on.
+ * Serves the certificate in these files, and reloads it when they change. Open connections stay. A new certificate that
+ * cannot be used is logged, and the old one stays in use.
  */
 export function tlsFromFiles(files: PairFiles, clock: Clock, log: Logger): ListenerTls {
   let stamp = stampOf(files)
@@ -76,7 +76,7 @@ export function tlsFromFiles(files: PairFiles, clock: Clock, log: Logger): Liste
   }
 }
 
-/** Differs when a file was replaced or written. One that is not there now may be there in a moment. */
+/** Changes when a file was replaced or written. A missing file may appear in a moment. */
 function stampOf({ cert, key }: PairFiles): string {
   return [cert, key].map(stampOfFile).join(' ')
 }

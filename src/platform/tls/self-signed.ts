@@ -9,10 +9,13 @@ const DAY_MS = 86_400_000
 const LIFE_MS = 10 * 365 * DAY_MS
 /** Clocks of other machines may be behind. */
 const SLACK_MS = DAY_MS
-/** One that ends so soon is replaced at a start. */
+/** A certificate that expires this soon is replaced at a start. */
 const LEFT_MS = 30 * DAY_MS
 
-/** The certificate in these files, which is made (0600) on first use and kept: whoever trusts it need not do so again. */
+/**
+ * The certificate in these files, which is made (0600) on first use and kept, so that clients need to trust it only
+ * once.
+ */
 export function selfSignedPair(files: PairFiles, host: string, nowMs: number): CertificatePair {
   if (existsSync(files.cert) && existsSync(files.key)) {
     const kept = readPair(files)
@@ -42,10 +45,10 @@ export function makeSelfSigned(hosts: readonly string[], nowMs: number): Certifi
   return { cert: makeCertificate(facts, { name, key: privateKey }), key }
 }
 
-/** What it is called and where it can be reached now, for clients that compare names. */
+/** The machine's names and addresses now, for clients that compare names. */
 function hostsOfMachine(): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
-  // An address of one link means nothing without the name of the link.
+  // A link-local address is useless without the name of the link.
   const reachable = addresses.map(({ address }) => address).filter((address) => !/^fe80:/i.test(address))
   return [hostname(), 'localhost', ...reachable.slice(0, 64)]
 }

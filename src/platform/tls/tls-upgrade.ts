@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { createServer, type Server } from 'node:tls'
 
-/** What is shown to whoever connects. */
+/** The certificate that is shown to clients. */
 export interface ShownCertificate {
   key: string | Buffer
   cert: string | Buffer
@@ -16,12 +16,12 @@ interface Handshake {
 }
 
 /**
- * Turns plain connections into encrypted ones. A TLS server that never listens does the work: it is the public way to have
- * Node check client certificates, bound the time of a handshake and take another certificate for those who come later.
+ * Turns plain connections into encrypted ones. A TLS server that never listens does the work: it is the public way to
+ * have Node check client certificates, limit the time of a handshake and change the certificate for later clients.
  */
 export class TlsUpgrade {
   readonly #server: Server
-  /** By the addresses of both ends, all that the plain and the encrypted socket have in common. */
+  /** By the addresses of both ends, the only thing that the plain and the encrypted socket have in common. */
   readonly #handshakes = new Map<string, Handshake>()
 
   constructor(shown: ShownCertificate, handshakeTimeout: number) {
@@ -35,7 +35,7 @@ export class TlsUpgrade {
     this.#server.on('secureConnection', (transport) => this.#take(transport)?.secured(transport))
     this.#server.on('tlsClientError', (error, transport) => {
       const handshake = this.#take(transport)
-      // Node leaves one that was too slow as it is.
+      // Node does not close a connection whose handshake timed out.
       handshake?.socket.destroy()
       handshake?.failed(error.message)
     })
@@ -45,12 +45,12 @@ export class TlsUpgrade {
     return this.#handshakes.size
   }
 
-  /** Who comes from now on sees this one. Whether clients must show one, too, stays as it was. */
+  /** Later clients see this certificate. Whether clients must show one, too, does not change. */
   replace(shown: ShownCertificate): void {
     this.#server.setSecureContext(contextOf(shown))
   }
 
-  /** Exactly one of the two is called, once, unless this is disposed first. */
+  /** Calls exactly one of the two, once, unless this is disposed first. */
   start(socket: Socket, secured: (transport: Socket) => void, failed: (detail: string) => void): void {
     const id = endsOf(socket)
     const handshake = { socket, secured, failed }

@@ -5,15 +5,15 @@ import { AppError, messageOf } from '../errors.ts'
 import { fileProblem } from '../file-problem.ts'
 import { fingerprintOf } from './certificate.ts'
 
-/** Which servers a client takes for what they say they are. Without either it goes by the CAs of the system. */
+/** How a client verifies servers. Without either field it uses the system's CAs. */
 export interface Trust {
-  /** CAs in PEM, in the place of the system's. */
+  /** CAs in PEM, instead of the system's. */
   readonly ca?: string | undefined
-  /** Exactly these certificates, whatever names are in them; then nothing else counts. */
+  /** Pins exactly these certificates, whatever names are in them; CAs are then ignored. */
   readonly fingerprints?: readonly string[] | undefined
 }
 
-/** Whoever is there is not known to be what he says he is. */
+/** The server could not prove its identity. */
 export class UntrustedError extends AppError {
   constructor(message: string, cause?: unknown) {
     super('usage', message, { cause })
@@ -39,7 +39,7 @@ export function readTrust(caFile: string | undefined, fingerprints: readonly str
 const contexts = new WeakMap<Trust, SecureContext>()
 let ofSystem: SecureContext | undefined
 
-/** Made once: to read the hundreds of CAs of a system takes longer than a request. */
+/** Made once: reading the hundreds of CAs of a system takes longer than a request. */
 export function contextOf(trust: Trust): SecureContext {
   if (trust.ca === undefined) {
     ofSystem ??= createSecureContext({ ca: [...getCACertificates('default'), ...getCACertificates('system')] })
@@ -63,7 +63,7 @@ export function pinProblem(
   return new UntrustedError(`${text} If it was replaced, give the new one with --fingerprint; else do not trust it.`)
 }
 
-/** The errors of handshakes in words that say what to do; others as they are. */
+/** Adds a remedy to handshake errors; returns others unchanged. */
 export function explainHandshake(error: Error, at: string): Error {
   const { code = '' } = error as NodeJS.ErrnoException
   const untrusted = UNTRUSTED.test(code)

@@ -1,6 +1,6 @@
 import type { Span } from './tracer.ts'
 
-/** Spans as OTLP writes them in JSON: ids in hexadecimal, times in nanoseconds as texts, enumerations as numbers. */
+/** Spans as OTLP writes them in JSON: ids in hexadecimal, times in nanoseconds as strings, enumerations as numbers. */
 export function otlpBody(spans: readonly Span[], version: string): object {
   const byService = Map.groupBy(spans, ({ service }) => service)
   return {
@@ -38,7 +38,7 @@ function valueOf(value: string | number | boolean): object {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
 }
 
-/** Milliseconds times a million is beyond what a number holds exactly. */
+/** A string, because milliseconds times a million exceeds the range of exact numbers. */
 function nanoseconds(ms: number): string {
   return String(BigInt(Math.round(ms * 1000)) * 1000n)
 }

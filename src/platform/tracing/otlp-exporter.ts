@@ -5,7 +5,7 @@ import { otlpBody } from './otlp-body.ts'
 import type { Span, SpanSink } from './tracer.ts'
 
 export interface OtlpOptions {
-  /** Of the collector; spans go to `/v1/traces` below it. */
+  /** The collector's URL; spans go to `/v1/traces` below it. */
   endpoint: string
   version: string
   clock: Clock
@@ -15,7 +15,7 @@ export interface OtlpOptions {
   post: (url: URL, body: unknown, timeoutMs: number) => Promise<string | undefined>
 }
 
-/** Spans that wait to be sent; those beyond are lost, because a collector must never cost a request. */
+/** The limit of waiting spans; further ones are dropped, because a collector must never cost a request. */
 const MOST_WAITING = 4096
 const MOST_AT_ONCE = 512
 const EVERY_MS = 2000
@@ -23,8 +23,8 @@ const SEND_WITHIN_MS = 5000
 const END_WITHIN_MS = 2000
 
 /**
- * Sends spans to a collector of OpenTelemetry as JSON over HTTP. What cannot be sent is lost and counted; nothing waits for
- * it, and nothing is tried twice: by then there are newer ones.
+ * Sends spans to an OpenTelemetry collector as JSON over HTTP. Spans that cannot be sent are dropped and counted; no
+ * request waits for them, and there is no retry: by then there are newer ones.
  */
 export class OtlpExporter implements SpanSink {
   readonly #options: OtlpOptions
@@ -51,19 +51,19 @@ export class OtlpExporter implements SpanSink {
       return
     }
     this.#waiting.push(span)
-    // One that does not answer is asked no more often for having more to hear.
+    // A collector that does not answer is not asked more often because more spans wait.
     if (this.#waiting.length >= MOST_AT_ONCE && this.#problem === undefined) this.#sendNow()
     else this.#sendLater(EVERY_MS)
   }
 
-  /** Sends what waits now, unless it is not taken. */
+  /** Sends waiting spans now, unless the collector is failing. */
   async flush(): Promise<void> {
     await this.#sending
     do await this.#send()
     while (this.#waiting.length > 0 && this.#problem === undefined)
   }
 
-  /** Sends what waits, for as long as there is time. */
+  /** Sends waiting spans, for as long as the time allows. */
   async dispose(): Promise<void> {
     this.#isEnding = true
     this.#cancel?.()
@@ -92,7 +92,7 @@ export class OtlpExporter implements SpanSink {
     const why = await post(this.#url, otlpBody(batch, version), SEND_WITHIN_MS)
     if (why === undefined) this.#sent.value += batch.length
     else this.#lost.value += batch.length
-    // Told when it begins and when it ends, not for each batch.
+    // Logged when the problem begins and when it ends, not for each batch.
     const { log } = this.#options
     const at = this.#url.host
     if (why !== undefined && this.#problem === undefined) log.warn({ at, why }, 'traces cannot be sent; they are lost')
@@ -105,7 +105,7 @@ export function spanCounter(metrics: Metrics) {
   return metrics.counter('flotilla_spans_total', 'Spans of traces, sent to the collector or lost.', ['outcome'])
 }
 
-/** As OpenTelemetry has it: the endpoint is a base, to which the path of the signal is added. */
+/** OpenTelemetry's convention: the endpoint is a base, to which the path of the signal is added. */
 function tracesUrl(endpoint: string): URL {
   const url = new URL(endpoint)
   if (!url.pathname.endsWith('/v1/traces')) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Where in a trace something happens, as W3C's `traceparent` carries it. Ids are lower-case hexadecimal. */
+/** A position in a trace, as W3C's `traceparent` carries it. Ids are lower-case hexadecimal. */
 export interface TraceContext {
   traceId: string
   spanId: string
@@ -9,7 +9,7 @@ export interface TraceContext {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** Undefined for what is missing or is none: a trace then begins here, as the standard asks. */
+/** Undefined for a missing or invalid header: a new trace then begins here, as the standard asks. */
 export function parseTraceparent(header: unknown): TraceContext | undefined {
   const match = typeof header === 'string' ? TRACEPARENT.exec(header.trim()) : null
   if (!match) return undefined
@@ -21,7 +21,7 @@ export function parseTraceparent(header: unknown): TraceContext | undefined {
     string,
     string?,
   ]
-  // Later versions may add to it; version 00 has nothing more, and ff is none.
+  // Later versions may append fields; version 00 has none, and ff is invalid.
   if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }

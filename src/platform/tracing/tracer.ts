@@ -1,15 +1,15 @@
 import { newSpanId, newTraceId, parseTraceparent, type TraceContext } from './trace-context.ts'
 
-/** Something that took time, as a collector is told. */
+/** A timed operation, as it is sent to the collector. */
 export interface Span {
   traceId: string
   spanId: string
-  /** Empty for the first of a trace. */
+  /** Empty for the root of a trace. */
   parentId: string
   name: string
-  /** A request that came in, or one that went out. */
+  /** An incoming request, or an outgoing one. */
   kind: 'server' | 'client'
-  /** Which role did it. */
+  /** The role that did it. */
   service: string
   startMs: number
   endMs: number
@@ -30,14 +30,14 @@ export interface TracerOptions {
   random: () => number
 }
 
-/** A place in a trace from which spans are told. */
+/** A position in a trace under which spans are made. */
 export interface TracedPlace {
-  /** Of this place; what goes out from here has it as its parent. */
+  /** Outgoing requests have this as their parent. */
   context: TraceContext
   parentId: string
 }
 
-/** Decides what is traced, and tells of it. There is none where tracing is off. */
+/** Decides which requests are traced, and records spans. Undefined where tracing is off. */
 export class Tracer {
   readonly service: string
   readonly #options: TracerOptions
@@ -47,7 +47,7 @@ export class Tracer {
     this.service = options.service
   }
 
-  /** For a request that comes from outside: who has a parent does as that one says, of others a share is traced. */
+  /** For a request from outside: its traceparent decides, if it has one; of the others a share is traced. */
   begin(traceparent: unknown): TracedPlace | undefined {
     const parent = parseTraceparent(traceparent)
     if (parent) return parent.isSampled ? below(parent) : undefined
@@ -55,7 +55,7 @@ export class Tracer {
     return { context: { traceId: newTraceId(), spanId: newSpanId(), isSampled: true }, parentId: '' }
   }
 
-  /** For a request of ours: traced only as a part of a trace. */
+  /** For a request between our own processes: traced only as part of a trace. */
   follow(traceparent: unknown): TracedPlace | undefined {
     const parent = parseTraceparent(traceparent)
     return parent?.isSampled ? below(parent) : undefined
@@ -68,7 +68,7 @@ export class Tracer {
   }
 }
 
-/** A place of its own below another. */
+/** A new position below another. */
 export function below({ traceId, spanId }: TraceContext): TracedPlace {
   return { context: { traceId, spanId: newSpanId(), isSampled: true }, parentId: spanId }
 }
