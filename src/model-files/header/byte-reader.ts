@@ -3,13 +3,13 @@ import type { ByteSource } from './byte-source.ts'
 
 /** Headers with the vocabularies of the largest models have about 20 MB. */
 const MOST_HEADER_BYTES = 64 * 2 ** 20
-/** The first part is enough for most things that are no model; then the vocabulary follows. */
+/** The first read suffices for most files that are not models; the vocabulary needs further reads. */
 const FIRST_BYTES = 256 * 1024
 const NEXT_BYTES = 2 * 2 ** 20
 
 /**
- * Reads numbers and texts one after another, with as much of the file in memory as is needed for that. `has` says whether
- * the next bytes are there already: long lists are stepped through without waiting for each of their entries.
+ * Reads numbers and texts in sequence, with as much of the file in memory as that needs. `has` says whether the next
+ * bytes are there already, so that long lists are read without an await for each entry.
  */
 export class ByteReader {
   readonly #source: ByteSource
@@ -17,7 +17,7 @@ export class ByteReader {
   #isLittleEndian = true
   #buffer = Buffer.alloc(0)
   #view = viewOf(this.#buffer)
-  /** Where the buffer begins in the file, and where we are in the buffer. */
+  /** The buffer's offset in the file, and the position in the buffer. */
   #start = 0
   #at = 0
 
@@ -43,7 +43,7 @@ export class ByteReader {
     if (this.has(bytes)) return
     const rest = this.#buffer.subarray(Math.min(this.#at, this.#buffer.length))
     this.#start = this.offset
-    // What was skipped beyond the buffer is not read at all.
+    // Skipped bytes beyond the buffer are not read at all.
     const from = this.#start + rest.length
     if (from + bytes > MOST_HEADER_BYTES) {
       const most = MOST_HEADER_BYTES / 2 ** 20
@@ -72,7 +72,7 @@ export class ByteReader {
     return this.#view.getUint32(this.#step(4), this.#isLittleEndian)
   }
 
-  /** What does not fit a number is given as one that is larger than any limit. */
+  /** A value that is too large for a number becomes one above every limit. */
   uint64(): number {
     const value = this.#view.getBigUint64(this.#step(8), this.#isLittleEndian)
     return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_VALUE : Number(value)

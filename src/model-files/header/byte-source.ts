@@ -7,13 +7,13 @@ import type { Wanted } from '../source/wanted.ts'
 import { AppError } from '../../platform/errors.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 
-/** A file of which a few parts are read, wherever it is. */
+/** A file, local or remote, of which a few parts are read. */
 export interface ByteSource {
-  /** How messages call it; nothing secret. */
+  /** Its name in messages; without secrets. */
   label: string
-  /** Known after the first read, for files elsewhere. */
+  /** Remote files: known after the first read. */
   size: number | undefined
-  /** Fewer bytes than asked for only at the end of the file. */
+  /** Returns fewer bytes than asked for only at the end of the file. */
   read(offset: number, length: number, signal: AbortSignal): Promise<Buffer>
 }
 
@@ -23,7 +23,7 @@ export function localBytes(path: string, size: number, label: string): ByteSourc
     size,
     async read(offset, length, signal) {
       signal.throwIfAborted()
-      // Opened for each read, so that nothing is left open by whoever stops reading.
+      // Opened for each read, so that an abandoned reader leaves nothing open.
       const file = await open(path, 'r').catch((error: unknown) => {
         throw new AppError('conflict', `Cannot read ${label}: ${fileProblem(error)}.`, { cause: error })
       })
@@ -38,7 +38,7 @@ export function localBytes(path: string, size: number, label: string): ByteSourc
   }
 }
 
-/** By range requests. A server that knows no ranges is read from the beginning and cut off after what is wanted. */
+/** By range requests. From a server without ranges it reads from the beginning and stops after the wanted part. */
 export function remoteBytes(wanted: Wanted, deps: AskDeps): ByteSource {
   const { label } = wanted
   const source: ByteSource = {
@@ -73,7 +73,7 @@ async function take({ body }: HttpAnswer, skip: number, length: number): Promise
   for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     bytes += chunk.length
-    // What comes before is not kept, however much it is.
+    // Skipped bytes are dropped as they arrive, whatever their number.
     while (chunks.length > 0 && skip >= chunks[0]!.length) {
       const gone = chunks.shift()!.length
       skip -= gone

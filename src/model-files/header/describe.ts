@@ -10,7 +10,7 @@ import { readHeader } from './read-header.ts'
 export type Description =
   | {
       kind: 'model' | 'projector' | 'adapter'
-      /** What its maker calls it. */
+      /** The name that its author gave it. */
       name: string | null
       header: ModelHeader
       /** Of the first layer; null where the file does not say. */
@@ -21,16 +21,16 @@ export type Description =
       chatTemplate: string | null
       files: number
       fileBytes: number | null
-      /** Files beside it that turn pictures or sound into something that it understands. */
+      /** Files beside it that encode images or sound for it. */
       projectors: string[]
     }
-  /** Several models: one of them has to be named. */
+  /** Several models: the caller must name one. */
   | { kind: 'choice'; names: string[] }
   | { kind: 'unknown'; files: number }
 
 const CHAT_TEMPLATE = 'tokenizer.chat_template'
 
-/** Reads the beginning of each file that is needed, and nothing else. */
+/** Reads only the beginning of each file that is needed. */
 export async function describeModel(files: readonly ModelFile[], signal: AbortSignal): Promise<Description> {
   const models = ggufModels(files)
   const ggufs = files.filter(({ path }) => path.endsWith('.gguf'))
@@ -38,7 +38,7 @@ export async function describeModel(files: readonly ModelFile[], signal: AbortSi
   const projectors = models.length === 0 ? [] : ggufs.filter((file) => !models[0]!.includes(file))
   if (models[0]) return describeGguf(models[0], projectors, signal)
   if (ggufs.length > 1) return { kind: 'choice', names: ggufs.map(({ path }) => path) }
-  // A single file may be called anything; its first bytes tell.
+  // A single file may have any name; its first bytes tell its format.
   const only = ggufs[0] ?? (files.length === 1 && !files[0]!.path.endsWith('.safetensors') ? files[0] : undefined)
   if (only) return describeGguf([only], [], signal)
   const header = await readHeader(files, signal)
@@ -90,7 +90,7 @@ function textOf(values: GgufFile['metadata'], key: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** Null when a server does not say how long a file is. */
+/** Null when a server does not report a file's length. */
 function bytesOf(files: readonly ModelFile[]): number | null {
   return files.reduce<number | null>(
     (sum, { bytes }) => (sum === null || bytes.size === undefined ? null : sum + bytes.size),

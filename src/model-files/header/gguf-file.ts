@@ -4,9 +4,9 @@ import type { ByteSource } from './byte-source.ts'
 
 export type Scalar = number | boolean | string
 
-/** What the beginning of one GGUF file says. */
+/** The header of one GGUF file. */
 export interface GgufFile {
-  /** Values by key. Of a list that is longer than any model has layers, only the length: `{ length }`. */
+  /** Values by key. A list longer than the layers of any model is kept as its length only: `{ length }`. */
   metadata: ReadonlyMap<string, Scalar | readonly Scalar[] | { length: number }>
   tensors: readonly { name: string; bytes: number }[]
 }
@@ -14,7 +14,10 @@ export interface GgufFile {
 const MOST_KEYS = 10_000
 const MOST_TENSORS = 200_000
 const MOST_DIMENSIONS = 8
-/** Longer texts (chat templates) and lists (vocabularies) are skipped, texts that are asked for only above the second. */
+/**
+ * Longer texts (chat templates) and lists (vocabularies) are skipped; requested texts are skipped above the second
+ * limit.
+ */
 const MOST_TEXT_BYTES = 1024
 const MOST_ASKED_TEXT_BYTES = 256 * 1024
 const MOST_LIST = 10_000
@@ -69,7 +72,10 @@ export async function readGguf(
   return { metadata, tensors: tensorSizes(places, reader.offset, metadata, source) }
 }
 
-/** Version 1 counted with 32 bits and was gone after weeks. A file for the other kind of machine has its bytes swapped. */
+/**
+ * Version 1 counted with 32 bits and was replaced after weeks. A file for machines of the other byte order has swapped
+ * bytes.
+ */
 function checkVersion(reader: ByteReader, label: string): void {
   const version = reader.uint32()
   if (version === 2 || version === 3) return
@@ -85,7 +91,7 @@ async function readText(reader: ByteReader, label: string, mostBytes = MOST_TEXT
   return reader.take(length).toString('utf8')
 }
 
-/** Undefined for what nobody needs. */
+/** Undefined for values that are not needed. */
 async function readValue(
   reader: ByteReader,
   type: number,
@@ -114,7 +120,7 @@ async function readList(
     return { length }
   }
   if (type === TEXT) {
-    // Hundreds of thousands: to wait for each would take longer than all the rest.
+    // Hundreds of thousands of entries: an await for each would take longer than all the rest.
     for (let i = 0; i < length; i += 1) {
       if (!reader.has(8)) await reader.need(8)
       skipBytes(reader, reader.uint64(), label)
@@ -142,7 +148,7 @@ async function readPlace(reader: ByteReader, label: string): Promise<{ name: str
   const dimensions = reader.uint32()
   if (dimensions > MOST_DIMENSIONS) throw brokenFile(label, `a tensor has ${dimensions} dimensions`)
   await reader.need(dimensions * 8 + 4 + 8)
-  // Shape and type: what a tensor takes follows from where the next one begins, also for types that we do not know.
+  // Shape and type: a tensor's size follows from the start of the next one, even for unknown types.
   reader.skip(dimensions * 8 + 4)
   return { name, offset: reader.uint64() }
 }

@@ -7,15 +7,15 @@ import type { GgufFile } from './gguf-file.ts'
 import { possibleHeader } from './possible-header.ts'
 import { quantisationOf } from './quantisation.ts'
 
-/** Schemas have the same limit. */
+/** The schemas have the same limit. */
 const MOST_LAYERS = 10_000
 
-/** Tensors of the input: they stay in the machine's memory, since only a few rows are looked up for each token. */
+/** Input tensors: they stay in the machine's memory, since only a few rows are looked up for each token. */
 const INPUT = /^(token_embd|per_layer_token_embd|position_embd|token_types|token_embd_norm)\./
 const OUTPUT = 'output.weight'
 const INPUT_TABLE = 'token_embd.weight'
 
-/** What the parts of one GGUF say together. The first has the metadata, each has some tensors. */
+/** Combines the parts of one GGUF. The first has the metadata, each has some tensors. */
 export function ggufHeader([first, ...others]: readonly [GgufFile, ...GgufFile[]], label: string): ModelHeader {
   const metadata = new Metadata(first.metadata)
   const layers = metadata.own('block_count') ?? 0
@@ -49,7 +49,7 @@ export function ggufHeader([first, ...others]: readonly [GgufFile, ...GgufFile[]
   return possibleHeader(header, label)
 }
 
-/** A model that only reads keeps nothing of what it has read. */
+/** False for encoders, which keep no cache of what they have read. */
 function isCausal(metadata: Metadata): boolean {
   return metadata.own('attention.causal') !== 0
 }
@@ -68,7 +68,7 @@ function attention(metadata: Metadata, layer: number, isWindowed: boolean): { ke
   return { key: cached * length('key'), value: isLatent ? 0 : cached * length('value') }
 }
 
-/** Without an output of its own a model uses the table of the input for it, of which the GPU then has a copy. */
+/** A model without output weights uses the input table for it, and the GPU then holds a copy of that. */
 function tiedBytes(tensors: GgufFile['tensors']): number {
   const find = (wanted: string): number | undefined => tensors.find(({ name }) => name === wanted)?.bytes
   return find(OUTPUT) === undefined ? (find(INPUT_TABLE) ?? 0) : 0

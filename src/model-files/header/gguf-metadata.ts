@@ -1,6 +1,6 @@
 import type { GgufFile } from './gguf-file.ts'
 
-/** The metadata of a model, asked for by what is meant. Numbers that make no sense are as good as none. */
+/** The metadata of a model, by meaning. Implausible numbers count as missing. */
 export class Metadata {
   readonly architecture: string
   readonly #values: GgufFile['metadata']
@@ -15,7 +15,9 @@ export class Metadata {
     return asCount(this.#values.get(key))
   }
 
-  /** Under the architecture's own prefix. What is listed by layer is taken from there, the first without a layer. */
+  /**
+   * A key under the architecture's own prefix. From a list by layer it takes that layer's entry, the first by default.
+   */
   own(name: string, layer = 0): number | undefined {
     const value = this.#values.get(`${this.architecture}.${name}`)
     return isList(value) ? asCount(value[layer]) : asCount(value)
@@ -40,7 +42,7 @@ function isList(value: Value): value is readonly (string | number | boolean)[] {
 
 function asCount(value: unknown): number | undefined {
   const number = typeof value === 'boolean' ? Number(value) : value
-  // Larger ones exist nowhere, and products of a few of them are still exact.
+  // No model has larger ones, and products of a few of them are still exact.
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 && number < 2 ** 32
     ? number
     : undefined

@@ -8,19 +8,19 @@ import type { ModelFile } from './model-file.ts'
 /** The files of one GGUF, first part first. */
 export type GgufParts = [ModelFile, ...ModelFile[]]
 
-/** The GGUF models among some files, each with all its parts; projectors are none. */
+/** The GGUF models among some files, each with all its parts; projectors are left out. */
 export function ggufModels(files: readonly ModelFile[]): GgufParts[] {
   const models = files.filter(({ path }) => path.endsWith('.gguf') && !isProjector(path))
   const groups = Map.groupBy(models, ({ path }) => splitParts(path)[0])
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([first, parts]) => inOrder(first, parts))
 }
 
-/** By its name, as everybody calls them: what turns pictures into something that a model understands. */
+/** Recognized by the usual name: a projector encodes images for a model. */
 export function isProjector(path: string): boolean {
   return /mmproj/i.test(posix.basename(path))
 }
 
-/** The headers of all parts. `asked`: keys of long texts to be read. */
+/** The headers of all parts. `asked`: keys of long texts to read. */
 export async function readParts(
   parts: GgufParts,
   signal: AbortSignal,

@@ -1,21 +1,23 @@
 import type { Metadata } from './gguf-metadata.ts'
 
 export interface RecurrentState {
-  /** Of all layers, for one sequence. */
+  /** For all layers and one sequence. */
   bytes: number
-  /** This layer keeps a state instead of keys and values, or shares those of another. */
+  /** This layer keeps a state instead of keys and values, or shares those of another layer. */
   hasNoCache(layer: number): boolean
 }
 
 const F32 = 4
-/** Nothing in them looks back token by token. */
+/** Purely recurrent: no layer attends to earlier tokens. */
 const recurrentFamilies = new Set(['mamba', 'mamba2', 'rwkv6', 'rwkv6qwen2', 'rwkv7', 'arwkv7'])
-/** Every layer has both, a state and keys with values. */
+/** Every layer has both a state and a cache of keys and values. */
 const doubleFamilies = new Set(['falcon-h1'])
-/** Later layers use keys and values of earlier ones, in families whose files do not say from where on. */
+/**
+ * In these families, whose files do not say from which layer on, later layers reuse keys and values of earlier ones.
+ */
 const cachedLayers: Readonly<Record<string, number>> = { gemma3n: 20 }
 
-/** Layers whose memory of a sequence has one size, however long that is (Mamba, RWKV, and what mixes them with attention). */
+/** Layers whose memory of a sequence has a fixed size (Mamba, RWKV, and hybrids of them with attention). */
 export function stateOf(metadata: Metadata, layers: number): RecurrentState {
   const { architecture } = metadata
   const known = Object.hasOwn(cachedLayers, architecture) ? cachedLayers[architecture] : undefined

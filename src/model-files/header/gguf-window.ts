@@ -2,18 +2,18 @@ import type { ModelHeader } from '../../core/types.ts'
 import type { Metadata } from './gguf-metadata.ts'
 
 interface Pattern {
-  /** One layer in so many looks back to the beginning; 4 means three with a window, then one without. */
+  /** One layer in this many attends to the whole context; 4 means three with a window, then one without. */
   period: number
   isFullFirst?: boolean
-  /** When the file does not say. */
+  /** If the file does not say. */
   tokens?: number
-  /** Only models of the family with so many layers. */
+  /** Only models of the family with these numbers of layers. */
   layers?: number
 }
 
 /**
- * Families of which the engine caps the cache of some layers. Others name a window as well (llama, qwen2, phi3) and still
- * get a cache for the whole context: for them it counts as if there were none.
+ * Families for which the engine limits the cache of some layers. Others name a window as well (llama, qwen2, phi3) but
+ * still get a cache for the whole context: for those the window is ignored.
  */
 const patterns: Readonly<Record<string, Pattern>> = {
   gemma2: { period: 2, tokens: 4096 },
@@ -33,9 +33,9 @@ const patterns: Readonly<Record<string, Pattern>> = {
   laguna: { period: 4, isFullFirst: true },
 }
 
-/** Which layers look back only so far, by the file's own list or by what is known of the family. */
+/** Which layers have a window, by the file's own list or by what is known of the family. */
 export function slidingWindowOf(metadata: Metadata, layers: number): ModelHeader['slidingWindow'] {
-  // Not by the name alone: a file may call itself `constructor`.
+  // Own properties only: a file may call its architecture `constructor`.
   const known = Object.hasOwn(patterns, metadata.architecture) ? patterns[metadata.architecture] : undefined
   const pattern = known?.layers === undefined || known.layers === layers ? known : undefined
   const tokens = metadata.own('attention.sliding_window') ?? pattern?.tokens ?? 0

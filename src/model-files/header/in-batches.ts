@@ -1,11 +1,11 @@
 import { AppError } from '../../platform/errors.ts'
 import type { ModelFile } from './model-file.ts'
 
-/** The largest models come in fewer. */
+/** The largest models have fewer files. */
 const MOST_FILES = 1000
 const AT_ONCE = 4
 
-/** Reads something of each file, a few at a time. */
+/** Reads from each file, a few files at a time. */
 export async function inBatches<T>(files: readonly ModelFile[], read: (file: ModelFile) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   for (let i = 0; i < files.length; i += AT_ONCE) {

@@ -3,19 +3,19 @@ import { companionsOf } from '../source/companions.ts'
 import type { ModelFile } from './model-file.ts'
 import { readHeader } from './read-header.ts'
 
-/** The files that a source means; undefined when they are where we cannot look. */
+/** The files of a source; undefined when this process cannot reach them. */
 export type FindFiles = (source: string, signal: AbortSignal) => Promise<ModelFile[] | undefined>
 
 export interface Inspected {
   header: ModelHeader | null
-  /** Of all files that were found, and of those that the options name; null when a server does not say. */
+  /** The size of all files, including those that the options name; null when a server does not report it. */
   bytes: number | null
   besideBytes: number | null
 }
 
 /**
- * What the files of a model say. Those that its options name (a projector, an adapter, a draft model) are loaded whole
- * beside it, so their sizes count as what goes with it.
+ * What the headers of a model's files say. Files that its options name (a projector, an adapter, a draft model) are
+ * loaded completely beside it, so their sizes count as additional memory.
  */
 export async function inspectModel(
   { source, options }: { source: string; options: ModelOptions },
@@ -37,7 +37,7 @@ export async function inspectModel(
 async function bytesOf(files: readonly ModelFile[], signal: AbortSignal): Promise<number | null> {
   let total = 0
   for (const { bytes } of files) {
-    // Some servers say how long a file is only when it is read.
+    // Some servers report a file's length only when it is read.
     if (bytes.size === undefined) await bytes.read(0, 1, signal)
     if (bytes.size === undefined) return null
     total += bytes.size

@@ -6,10 +6,10 @@ import { fileProblem } from '../../platform/file-problem.ts'
 import { localBytes } from './byte-source.ts'
 import type { ModelFile } from './model-file.ts'
 
-/** More is no model. */
+/** A folder with more files is not a model. */
 const MOST_FILES = 10_000
 
-/** The files of a model on this machine: one, all parts of a split one, or a folder. */
+/** The files of a model on this machine: one file, all parts of a split one, or a folder. */
 export async function localModel(path: string): Promise<ModelFile[]> {
   const files = await Promise.all(splitParts(path).map(look))
   return files.flat()
@@ -19,7 +19,7 @@ async function look(path: string): Promise<ModelFile[]> {
   try {
     const facts = await stat(path)
     if (facts.isFile()) return [aFile(path, basename(path), facts.size)]
-    // Devices and pipes can be read for ever.
+    // A read from a device or a pipe may never end.
     if (!facts.isDirectory()) throw new AppError('bad_request', `${path} is neither a file nor a folder.`)
     return await lookInto(path)
   } catch (error) {

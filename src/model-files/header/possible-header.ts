@@ -1,7 +1,7 @@
 import type { ModelHeader } from '../../core/types.ts'
 import { brokenFile } from './byte-reader.ts'
 
-/** The header, unless it makes sums that no number can hold: each figure may be possible, and their product not. */
+/** The header, unless a product of its figures exceeds the range of exact numbers: each may be plausible by itself. */
 export function possibleHeader(header: ModelHeader, label: string): ModelHeader {
   const { weightsBytes, hostBytes, stateBytes, keyElements, valueElements } = header
   const figures = [weightsBytes, hostBytes, stateBytes, ...keyElements, ...valueElements]

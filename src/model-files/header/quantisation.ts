@@ -1,4 +1,4 @@
-/** The names of `general.file_type`, by number; gaps are kinds that engines no longer read. */
+/** The names of `general.file_type`, by number; gaps are types that engines no longer read. */
 const names: Readonly<Record<number, string>> = {
   0: 'F32',
   1: 'F16',

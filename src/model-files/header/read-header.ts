@@ -10,25 +10,27 @@ import { safetensorsHeader } from './safetensors-header.ts'
 const MOST_CONFIG_BYTES = 2 ** 20
 
 /**
- * What the files of a model say about the memory it takes; null when they are of no kind that says so (a folder with
- * several models in it, a speech model). Only the beginning of each file is read.
+ * The facts in a model's files about its memory; null for files without them (a folder with several models, a speech
+ * model). Reads only the beginning of each file.
  */
 export async function readHeader(files: readonly ModelFile[], signal: AbortSignal): Promise<ModelHeader | null> {
   const header = await readAny(files, signal)
-  // Models for images and speech are stored alike, and take their memory by other rules.
+  // Models for images and speech have the same format, but other rules for memory.
   return header && header.layers > 0 ? header : null
 }
 
 async function readAny(files: readonly ModelFile[], signal: AbortSignal): Promise<ModelHeader | null> {
   const [gguf, ...others] = ggufModels(files)
-  // With several it is a choice, which is not made here.
+  // With several models the caller must choose one.
   if (gguf) return others.length === 0 ? ggufHeader(await readParts(gguf, signal), gguf[0].bytes.label) : null
   const config = files.find(({ path }) => path === 'config.json')
   const weights = safetensors(files)
   return config && weights.length > 0 ? readFolder(config, weights, signal) : null
 }
 
-/** Some repositories have the same weights twice, in the layout of transformers (`model…`) and in their maker's own. */
+/**
+ * Some repositories contain the same weights twice, in the layout of transformers (`model…`) and in the author's own.
+ */
 function safetensors(files: readonly ModelFile[]): ModelFile[] {
   const all = files.filter(({ path }) => path.endsWith('.safetensors') && !path.includes('/'))
   const usual = all.filter(({ path }) => path.startsWith('model'))

@@ -6,7 +6,7 @@ import { Turns } from '../source/turns.ts'
 import { remoteBytes } from './byte-source.ts'
 import type { ModelFile } from './model-file.ts'
 
-/** Whoever asks about a model would rather hear soon that it cannot be read. */
+/** Few retries: a person waits for the answer. */
 const retry = { mostTries: 2, firstDelayMs: 500, mostDelayMs: 2000 }
 const STALL_MS = 10_000
 const QUESTIONS_AT_ONCE = 4
@@ -15,7 +15,7 @@ export interface RemoteModelDeps extends Pick<AskDeps, 'clock' | 'log' | 'random
   hub: Hub
 }
 
-/** The files of a model elsewhere, of which only the beginnings are read. */
+/** The files of a remote model, of which only the beginnings are read. */
 export async function remoteModel(
   source: UrlSource | HubSource,
   { hub, clock, log, random }: RemoteModelDeps,

@@ -5,7 +5,7 @@ import type { ByteSource } from './byte-source.ts'
 
 /** The format's own limit is 100 MB; models with tens of thousands of tensors have 10 MB. */
 const MOST_HEADER_BYTES = 32 * 2 ** 20
-/** Enough for the header of most files, so that one request does. */
+/** Holds the header of most files, so that one request suffices. */
 const FIRST_BYTES = 256 * 1024
 const LENGTH_BYTES = 8
 
@@ -17,7 +17,7 @@ const header = z.record(
       shape: z.array(z.int().nonnegative()),
       data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
     }),
-    // Notes of whoever made the file, under `__metadata__`.
+    // The author's notes, under `__metadata__`.
     z.record(z.string(), z.string()),
   ]),
 )
@@ -36,7 +36,7 @@ export async function readSafetensors(source: ByteSource, signal: AbortSignal): 
   const parsed = header.safeParse(jsonOf(all.subarray(LENGTH_BYTES, end)))
   if (!parsed.success) throw new AppError('bad_request', `${label} is not a safetensors file.`)
   const ends = Object.values(parsed.data).map((entry) => (isTensor(entry) ? entry.data_offsets[1] : 0))
-  // Tensors lie one after another without gaps, so the last byte of the last one is what all of them take.
+  // Tensors are stored without gaps, so the end of the last one is the size of all.
   const bytes = ends.reduce((most, at) => Math.max(most, at), 0)
   if (source.size !== undefined && source.size < end + bytes) {
     throw brokenFile(label, 'it is shorter than its header says')

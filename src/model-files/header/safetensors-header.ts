@@ -9,7 +9,7 @@ const count = z
   .max(2 ** 32)
 const maybe = count.nullish()
 
-/** `config.json` as transformers writes it, as far as memory goes. Families name the same thing differently. */
+/** The part of transformers' `config.json` that concerns memory. Families use different names for the same thing. */
 const config = z.object({
   model_type: z.string().max(100).default('unknown'),
   hidden_size: maybe,
@@ -34,10 +34,10 @@ const config = z.object({
 })
 type Config = z.infer<typeof config>
 
-/** Of a model that also sees or hears: the part that writes is described inside. */
+/** A multimodal model describes its text model inside. */
 const nested = z.object({ text_config: z.unknown().optional(), llm_config: z.unknown().optional() })
 
-/** Families that only read: nothing is kept from token to token. */
+/** Encoder families: they keep no cache from token to token. */
 const ENCODER = /^(bert|roberta|xlm-roberta|distilbert|mpnet|nomic_bert|modernbert|deberta)/
 
 export function safetensorsHeader(json: unknown, weightsBytes: number, label: string): ModelHeader {
@@ -58,7 +58,7 @@ export function safetensorsHeader(json: unknown, weightsBytes: number, label: st
     architecture: facts.model_type,
     quantisation: facts.quantization_config?.quant_method ?? facts.dtype ?? facts.torch_dtype ?? null,
     weightsBytes,
-    // Engines for these files put all of it on the GPU.
+    // Engines for these files load everything onto the GPU.
     hostBytes: 0,
     projectorBytes: 0,
     layers,
@@ -84,7 +84,9 @@ function attention(facts: Config): { key: number; value: number } {
   return { key: elements, value: elements }
 }
 
-/** Only where layers are told apart: a window that all have is often switched off, and saying so is not uniform. */
+/**
+ * Only with a list of layer types: a window for all layers is often switched off, and each family says so differently.
+ */
 function slidingWindow({ sliding_window: tokens, layer_types: types }: Config, layers: number) {
   if (!tokens || !types?.includes('sliding_attention')) return null
   return { tokens, layers: Array.from({ length: layers }, (_, layer) => types[layer] === 'sliding_attention') }

@@ -6,7 +6,7 @@ import { StallWatch } from './stall-watch.ts'
 
 export interface AskDeps extends Persistence {
   stallMs: number
-  /** Where sources may lead; without it to the internet alone. */
+  /** Where sources may point to; the public internet only, if undefined. */
   reach?: Reach | undefined
 }
 
@@ -14,7 +14,7 @@ type Question = Omit<HttpGet, 'signal' | 'reach'>
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** Asks until there is an answer that `take` can use; it may throw an Interruption to have it asked again. */
+/** Repeats the request until `take` can use the answer; `take` may throw an Interruption to have it repeated. */
 export function ask<T>(
   label: string,
   deps: AskDeps,
@@ -44,7 +44,7 @@ export function ask<T>(
   )
 }
 
-/** The JSON of an answer; whatever is not 200 is thrown as what it means. */
+/** The JSON of an answer; throws for any status but 200. */
 export async function jsonOf(answer: HttpAnswer, label: string, nowMs: number): Promise<unknown> {
   if (answer.status !== 200) judgeAnswer(answer, label, nowMs)
   const chunks: Buffer[] = []

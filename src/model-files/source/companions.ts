@@ -1,8 +1,8 @@
 export type Options = Record<string, string | number | boolean>
 
 /**
- * The options whose values are sources themselves (a projector, an adapter, a draft model): name and source. A web
- * address counts only when it ends like a file does, because options also hold addresses that are meant as such.
+ * The options whose values are sources (a projector, an adapter, a draft model): name and source. A URL counts only if
+ * it ends like a file, because some options hold URLs of servers.
  */
 export function companionsOf(options: Options): [string, string][] {
   return Object.entries(options).flatMap(([name, value]) =>

@@ -9,17 +9,17 @@ import { internetOnly, type Reach } from './reach.ts'
 export interface HttpGet {
   url: URL
   method?: 'GET' | 'HEAD'
-  /** Sent to every host on the way. */
+  /** Sent to every host, including redirects. */
   headers?: Record<string, string>
-  /** Sent to the URL's own host, and never again once a redirect has led away from it. */
+  /** Sent to the URL's own host only, and never again once a redirect has led to another one. */
   credentials?: Record<string, string>
-  /** Answers with the redirect itself when that leads to another host. */
+  /** Returns the redirect itself if it leads to another host. */
   stayOnHost?: boolean
-  /** How the URL's own host is recognised; others by the CAs that there are. */
+  /** How to verify the URL's own host; other hosts are verified by the system's CAs. */
   trust?: Trust | undefined
-  /** Where it may lead, and where every redirect may lead. */
+  /** Limits the URL and every redirect. */
   reach?: Reach | undefined
-  /** Whoever runs this machine has named the URL's own host, and no source has: it may be anywhere. */
+  /** The operator of this machine has named the host, not a source: it may have any address. */
   isOurs?: boolean | undefined
   signal: AbortSignal
 }
@@ -27,17 +27,17 @@ export interface HttpGet {
 export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
-  /** To be read or destroyed by the caller. */
+  /** The caller must read or destroy it. */
   body: IncomingMessage
-  /** Where the answer came from, after redirects. */
+  /** The final URL, after redirects. */
   url: URL
 }
 
 const MOST_REDIRECTS = 10
 
 /**
- * One GET, with redirects followed. Rejects with an AppError for a redirect that must not be followed and with the
- * connection's own error otherwise; what the status means is the caller's business.
+ * One GET that follows redirects. Rejects with an AppError for a forbidden redirect, and with the connection's own
+ * error otherwise; the caller interprets the status.
  */
 export async function httpGet({
   url,
@@ -67,7 +67,7 @@ export async function httpGet({
   throw new AppError('bad_gateway', `${showUrl(url)} was redirected more than ${MOST_REDIRECTS} times.`)
 }
 
-/** Host and path: a query may hold a signature, and a user a password. */
+/** Host and path only: the query may contain a signature, and the user part a password. */
 export function showUrl(url: URL): string {
   return `${url.host}${url.pathname}`
 }
@@ -86,13 +86,13 @@ function ask(
   reach?.checkHost(url.hostname)
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
-    // Without user and password: they are among the headers, for as long as they may be sent.
+    // Without user and password: those are sent as a header, and only as long as that is allowed.
     const bare = new URL(url)
     bare.username = ''
     bare.password = ''
     const outgoing = trust ? clientRequest(bare, options, trust) : request(bare, { ...options, ...reachOf(reach) })
     outgoing.once('response', (answer) => {
-      // An answer that breaks off while nobody reads it yet is told to whoever reads it next.
+      // If the answer breaks off before it is read, the later reader gets the error.
       answer.on('error', () => {})
       resolve(answer)
     })
@@ -101,7 +101,7 @@ function ask(
   })
 }
 
-/** On a connection of its own: one that somebody else has opened was not looked at. */
+/** Uses a new connection: the address of a pooled one has not been checked. */
 function reachOf(reach: Reach | undefined): Pick<RequestOptions, 'lookup' | 'agent'> {
   return reach ? { lookup: reach.lookup, agent: false } : {}
 }

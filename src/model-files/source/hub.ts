@@ -12,14 +12,14 @@ import type { HubSource } from './source.ts'
 export interface Hub {
   endpoint: string
   token: string | undefined
-  /** Where sources that are URLs may lead, and redirects; without it to the internet alone. */
+  /** Where URLs and redirects may point to; the public internet only, if undefined. */
   reach?: Reach
 }
 
 export interface HubFile {
   path: string
   size: number | undefined
-  /** Known of large files only. */
+  /** Known for large files only. */
   sha256: string | undefined
 }
 
@@ -35,7 +35,7 @@ const page = z.array(
   }),
 )
 
-/** Where a file of a repository is. The token is for the endpoint; the files themselves often lie elsewhere. */
+/** The URL of a file in a repository. The token is for the endpoint; the files themselves are often on another host. */
 export function locateOnHub(hub: Hub, { repository, revision }: HubSource, path: string): Located {
   return locate(hub, `${repository}/resolve/${encodeURIComponent(revision)}/${escapePath(path)}`)
 }
@@ -73,14 +73,14 @@ export async function listRepository(
       throw new AppError('bad_gateway', `${repository} has more than ${MOST_FILES} files. Name the one that is wanted.`)
     }
     if (next === undefined) break
-    // Only the query is taken: mirrors pass on links to the original.
+    // Takes only the query: mirrors pass on links to the original host.
     url.search = next
   }
   if (files.length === 0) throw new AppError('not_found', `The repository ${repository} has no files at ${revision}.`)
   return files
 }
 
-/** Size and digest of one file, from the endpoint itself, without going where the file lies. */
+/** Size and digest of one file, from the endpoint itself, without following the redirect to the file. */
 export function describeHubFile(
   hub: Hub,
   source: HubSource,
@@ -98,7 +98,7 @@ export function describeHubFile(
     async () => question,
     async (answer) => {
       const { status, headers } = answer
-      // A plain file server that stands in for the hub may not know HEAD; then the transfer finds out.
+      // A plain file server in place of the hub may not support HEAD; the transfer then finds out.
       if (status === 405 || status === 501) return { path, size: undefined, sha256: undefined }
       if (status >= 400) judgeAnswer(answer, label, deps.clock.nowMs())
       const linked = headers['x-linked-size'] ?? (status === 200 ? headers['content-length'] : undefined)

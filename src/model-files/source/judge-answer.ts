@@ -2,11 +2,11 @@ import { AppError } from '../../platform/errors.ts'
 import { showUrl, type HttpAnswer } from './http-get.ts'
 import { Interruption } from './persist.ts'
 
-/** Throws what an answer that is not the wanted one means: an Interruption when it may be better later. */
+/** Throws the error for an unusable answer: an Interruption if a retry may help. */
 export function judgeAnswer(answer: HttpAnswer, label: string, nowMs: number): never {
   const { status, headers, url } = answer
   answer.body.destroy()
-  // Where a redirect led to, when that is not what was asked for.
+  // The final host, if a redirect led to another one.
   const where = label.startsWith(url.host) ? '' : ` (at ${showUrl(url)})`
   const say = (text: string): string => `Cannot fetch ${label}${where}: ${text}`
   if (status === 404 || status === 410) {
@@ -22,7 +22,7 @@ export function judgeAnswer(answer: HttpAnswer, label: string, nowMs: number): n
   throw new AppError('bad_gateway', say(`the server answered ${status}.`))
 }
 
-/** In seconds or as a date. */
+/** From seconds or a date. */
 function retryAfterMs(text: string | undefined, nowMs: number): number {
   if (text === undefined) return 0
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs

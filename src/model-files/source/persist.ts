@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../../platform/run/clock.ts'
 import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 
-/** Something that may well go better next time. Anything else that is thrown is final. */
+/** A failure that may succeed on a retry. Any other error is final. */
 export class Interruption extends Error {
   readonly retryAfterMs: number
 
@@ -14,7 +14,7 @@ export class Interruption extends Error {
 }
 
 export interface RetryLimits {
-  /** Tries that bring nothing new, one after the other. */
+  /** Consecutive tries without progress. */
   mostTries: number
   firstDelayMs: number
   mostDelayMs: number
@@ -22,9 +22,9 @@ export interface RetryLimits {
 
 export const retryLimits: RetryLimits = { mostTries: 8, firstDelayMs: 500, mostDelayMs: 30_000 }
 
-/** A server that gives a few bytes each time is not followed for ever. */
+/** Ends tries on a server that delivers only a few bytes each time. */
 const MOST_TRIES_IN_ALL = 10_000
-/** However long a server asks us to wait. */
+/** The upper limit for a server's Retry-After. */
 const MOST_RETRY_AFTER_MS = 5 * 60_000
 
 export interface Persistence {
@@ -34,7 +34,10 @@ export interface Persistence {
   limits: RetryLimits
 }
 
-/** Tries until it works, ends for good, or brings nothing new for too long. `reached` grows with what has been achieved. */
+/**
+ * Repeats the work until it succeeds, fails for good, or makes no progress for too long. `reached` measures the
+ * progress.
+ */
 export async function persist<T>(
   label: string,
   { clock, log, random, limits }: Persistence,
@@ -61,7 +64,7 @@ export async function persist<T>(
   }
 }
 
-/** Between half and all of a time that doubles, so that many nodes do not come back in step. */
+/** Between half and all of a doubling delay, so that many nodes do not retry in step. */
 function delayOf(fruitless: number, error: Interruption, limits: RetryLimits, random: () => number): number {
   const backoffMs =
     Math.min(limits.mostDelayMs, limits.firstDelayMs * 2 ** Math.max(0, fruitless - 1)) * (0.5 + random() / 2)
@@ -74,11 +77,11 @@ function givenUp(label: string, last: Interruption, tries: number, hasSome: bool
   return new AppError('unavailable', `Cannot fetch ${label}: ${last.message} (${count}).${hint}`)
 }
 
-/** A failure of a connection, as one that may go better next time, unless it cannot. */
+/** Makes a connection failure an Interruption, unless a retry cannot help. */
 export function connectionFailure(label: string, error: unknown): Error {
   if (error instanceof AppError || error instanceof Interruption) return error
   const { code = '' } = error as NodeJS.ErrnoException
-  // A connection that was tried at several addresses fails with an error without a text of its own.
+  // If several addresses were tried, Node's error has no message of its own.
   const reason = messageOf(error) || code || 'the connection failed'
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_TLS|^EPROTO$/.test(code)) {
     const hint = 'Check the address, or make the certificate known with NODE_EXTRA_CA_CERTS.'

@@ -4,20 +4,21 @@ import { AppError } from '../../platform/errors.ts'
 import { isIn, isPublic, isRange, readRanges } from '../../platform/address-ranges.ts'
 
 /**
- * Where the files of sources may be fetched from: the internet, and what whoever runs this machine has allowed. Whoever may
- * name a source must not thereby reach what this machine reaches: its own services, its network, a cloud's metadata.
+ * Where source files may be fetched from: the public internet, and what the operator of this machine has allowed. A
+ * client that may name sources must not reach what this machine can reach: its own services, its network, a cloud's
+ * metadata.
  */
 export interface Reach {
-  /** Throws for a host that is written as an address, and may not be reached. */
+  /** Throws for a host in the form of an address that is not allowed. */
   checkHost(hostname: string): void
-  /** Finds the addresses of a name for the connection itself, so that no other answer can come in between. */
+  /** Resolves and checks names for the connection itself, so that no different answer can slip in between. */
   lookup: LookupFunction
 }
 
-/** For who asks for himself, at his own command. */
+/** For a person's own command on the own machine. */
 export const ANYWHERE = 'any'
 
-/** Names of hosts, addresses and ranges. */
+/** From names of hosts, addresses and ranges. */
 export function openReach(allowed: readonly string[]): Reach {
   const ranges = readRanges(allowed.filter(isRange))!
   const names = new Set(allowed.filter((entry) => !isRange(entry)).map((name) => name.toLowerCase()))
@@ -31,7 +32,7 @@ export function openReach(allowed: readonly string[]): Reach {
     lookup(hostname, options, callback) {
       dnsLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
         if (error) return callback(error, [])
-        // One that may not be is enough: which of them is taken is chance.
+        // One forbidden address is enough to refuse: Node may choose any of them.
         const wrong = found.find(({ address }) => !mayReach(hostname, address))
         if (wrong) return callback(refusal(hostname, wrong.address), [])
         const [first] = found
@@ -42,7 +43,7 @@ export function openReach(allowed: readonly string[]): Reach {
   }
 }
 
-/** Without anything else said. */
+/** The default. */
 export const internetOnly = openReach([])
 
 function refusal(hostname: string, address: string): AppError {

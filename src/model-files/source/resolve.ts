@@ -8,16 +8,16 @@ import { together } from './together.ts'
 import type { Turns } from './turns.ts'
 import type { Wanted } from './wanted.ts'
 
-/** The files that a source means, and where they are. */
+/** The files of a source, and where they are. */
 export interface Resolved {
   files: Wanted[]
-  /** The path of the file that stands for all; null: the folder does. */
+  /** The path of the main file; null: the folder is used. */
   main: string | null
 }
 
 export interface HubDeps extends AskDeps {
   hub: Hub
-  /** Questions at the same time. */
+  /** Limits concurrent requests. */
   questions: Turns
 }
 

@@ -2,7 +2,7 @@ const MOST_PATH_BYTES = 1024
 const MOST_NAME_BYTES = 255
 const MOST_NAMES = 32
 
-/** Whether a relative path, joined to a folder, stays below that folder on every system, whoever wrote it. */
+/** Whether a relative path from an untrusted source, joined to a folder, stays below that folder on every system. */
 export function isSafePath(path: string): boolean {
   const names = path.split('/')
   return Buffer.byteLength(path) <= MOST_PATH_BYTES && names.length <= MOST_NAMES && names.every(isSafeName)

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { AppError } from '../../platform/errors.ts'
 import { isSafeName, isSafePath } from './safe-path.ts'
 
-/** The models that come with the program: wherever it runs, they are there, too. */
+/** The bundled models: they exist wherever the program runs. */
 const BUNDLED_FOLDER = fileURLToPath(new URL('../../../models', import.meta.url))
 
-/** Where files come from. `sha256` is what the one file that is named must be. */
+/** Where files come from. `sha256` is the required digest of a single file. */
 export type Source = LocalSource | RemoteSource
 
 export interface LocalSource {
@@ -29,7 +29,7 @@ export interface HubSource {
   /** `org/name`. */
   repository: string
   revision: string
-  /** Without one: every file of the repository. */
+  /** Undefined: every file of the repository. */
   path: string | undefined
   sha256: string | undefined
 }
@@ -41,7 +41,7 @@ export interface FrontendSource {
   sha256: string | undefined
 }
 
-/** Reads the text of a source. What is wrong with it is said without repeating anything secret in it. */
+/** Parses a source. Errors repeat nothing secret in it. */
 export function parseSource(text: string): Source {
   const { bare, sha256 } = takeDigest(text)
   if (bare.startsWith('file:')) return { kind: 'local', path: localPath(bare), sha256 }
@@ -52,7 +52,7 @@ export function parseSource(text: string): Source {
   throw wrong(bare, 'it must begin with file:/, https://, hf:, frontend: or bundled:')
 }
 
-/** The source without what may be secret in it: a URL's user, query and fragment. */
+/** The source with possible secrets removed: a URL's user, query and fragment. */
 export function showSource(text: string): string {
   return /^https?:/.test(text) ? text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//') : text
 }
@@ -82,7 +82,7 @@ function bundledPath(text: string): string {
 
 function hubSource(text: string, sha256: string | undefined): HubSource {
   const spec = text.slice('hf:'.length)
-  // The last one, because a revision cannot contain it and a file's name may.
+  // The last one: a revision cannot contain it, but a file's name may.
   const at = spec.lastIndexOf('@')
   const revision = at < 0 ? 'main' : spec.slice(at + 1)
   const [organization = '', name = '', ...path] = (at < 0 ? spec : spec.slice(0, at)).split('/')
@@ -113,7 +113,7 @@ function urlSource(text: string, sha256: string | undefined): UrlSource {
   return { kind: 'url', url, fileName, sha256 }
 }
 
-/** The last part of the path, as the server's file is called; undefined when that cannot be a file's name here. */
+/** The last part of the path, which is the file's name on the server; undefined if it is not a valid name here. */
 function fileNameOf(url: URL): string | undefined {
   try {
     const name = decodeURIComponent(url.pathname).split('/').at(-1)!

@@ -3,8 +3,8 @@ import { AppError } from '../../platform/errors.ts'
 const MOST_PARTS = 1000
 
 /**
- * The files that a GGUF is split into, when `path` names one of them (`x-00001-of-00003.gguf`), first part first: an engine
- * is given the first and finds the others beside it. Any other path stands for itself.
+ * The files of a split GGUF, if `path` names one of them (`x-00001-of-00003.gguf`), first part first: an engine gets
+ * the first and finds the others beside it. For any other path, only that path.
  */
 export function splitParts(path: string): [string, ...string[]] {
   const match = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/s.exec(path)

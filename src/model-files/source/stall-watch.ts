@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/run/clock.ts'
 import { Interruption } from './persist.ts'
 
-/** Notices that nothing comes any more. `signal` is aborted then, or when the signal it was made from is. */
+/** Detects a connection that delivers nothing. `signal` is then aborted, or when the original signal is. */
 export class StallWatch {
   readonly signal: AbortSignal
   readonly #stalled = new AbortController()
@@ -15,7 +15,7 @@ export class StallWatch {
     this.signal = AbortSignal.any([signal, this.#stalled.signal])
   }
 
-  /** Waits for one thing of which something must come within the limit; only this time counts, not what we do meanwhile. */
+  /** Waits for something that must make progress within the limit; the time between two such calls does not count. */
   async during<T>(waiting: Promise<T>): Promise<T> {
     const { signal } = this.#stalled
     const reason = new Interruption(`nothing came for ${this.#stallMs / 1000} s`)

@@ -1,6 +1,6 @@
 /**
- * Does all of it at the same time. The first failure cancels the rest and is what is thrown, but only when every piece has
- * ended: nothing goes on behind the caller's back.
+ * Runs all pieces in parallel. The first failure cancels the rest and is thrown, but only after every piece has ended:
+ * nothing continues in the background.
  */
 export async function together<T>(
   work: readonly ((signal: AbortSignal) => Promise<T>)[],

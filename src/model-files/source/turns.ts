@@ -1,4 +1,4 @@
-/** Lets a number of pieces of work in at the same time; the others wait in the order of asking. */
+/** Limits how many pieces of work run at the same time; the others wait in the order of the calls. */
 export class Turns {
   #free: number
   readonly #waiting: (() => void)[] = []

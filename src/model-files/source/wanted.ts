@@ -1,22 +1,22 @@
-/** One file that is to be fetched. */
+/** One file to fetch. */
 export interface Wanted {
-  /** Its path in the tree of the model's files. */
+  /** Its path among the model's files. */
   path: string
-  /** How messages call it: host and path, nothing secret. */
+  /** Its name in messages: host and path, nothing secret. */
   label: string
-  /** Equal for all that want the same bytes from the same place. */
+  /** Equal for requests of the same bytes from the same place. */
   key: string
-  /** What is known of it before it is asked for. */
+  /** The size, if known beforehand. */
   size: number | undefined
   sha256: string | undefined
-  /** Where to get it now. Asked before every try: signatures age, and another server may be better. */
+  /** The current URL. Called before every try: signatures expire, and another server may be better. */
   locate(attempt: number, signal: AbortSignal): Promise<Located>
 }
 
 export interface Located {
   url: URL
-  /** Headers that only this URL's own host may see. */
+  /** Headers that only this URL's own host may get. */
   credentials: Record<string, string>
-  /** Whoever runs this machine has named the host: it may be in a network of one's own. */
+  /** The operator of this machine has named the host: it may be in a private network. */
   isOurs?: boolean
 }
