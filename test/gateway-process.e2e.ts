@@ -144,7 +144,7 @@ describe('mistakes end it with one clear line', () => {
   test.each([[[]], [['--processes', '2']]])('a wrong key (%j)', async (args) => {
     const { frontend } = await Cluster.start()
     const { code, stderr } = await run(frontend.url, 'fla_wrong', ...args)
-    expect([code, stderr.match(/does not take this gateway/g)?.length]).toEqual([2, 1])
+    expect([code, stderr.match(/does not admit this gateway/g)?.length]).toEqual([2, 1])
     expect(stderr).toContain('FLOTILLA_KEY')
     expect(stderr).not.toContain('fla_wrong')
   })

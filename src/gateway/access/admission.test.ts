@@ -109,7 +109,7 @@ describe('what whoever started it has to put right', () => {
     [
       'a wrong key',
       refused,
-      'The frontend does not take this gateway: The admin key is wrong. Give the admin key with',
+      'The frontend does not admit this gateway: The admin key is wrong. Give the admin key with',
     ],
     ['another version', new AppError('bad_request', 'Update the gateway.'), 'Update the gateway.'],
     ['no frontend', strangers, 'Name a frontend of the cluster with --url.'],

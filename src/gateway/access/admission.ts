@@ -7,11 +7,11 @@ import { AppError, messageOf } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/run/log.ts'
 
 export interface AdmissionDeps {
-  /** Asks for a place on the bus. */
+  /** Asks for credentials for the bus. */
   ask: () => Promise<GatewayCredentials>
   /** The connection to the bus. */
   link: HoldDeps['link'] & { use(gatewayId: string, credentials: GatewayCredentials): Promise<void> }
-  /** Whether it can serve without anybody's help. */
+  /** Whether the gateway already has a routing table to serve from. */
   hasTable: () => boolean
   clock: Clock
   random: () => number
@@ -19,8 +19,8 @@ export interface AdmissionDeps {
 }
 
 /**
- * Gets a gateway onto the bus and keeps it there until `signal` is aborted. Rejects only before it was let in or serves,
- * with what whoever started it has to put right: later, whatever it is told, what is loaded is served.
+ * Gets a gateway onto the bus and keeps it there until `signal` is aborted. Rejects only before the gateway was admitted or
+ * has a table, with an error that its operator must correct. After that it keeps serving, whatever a frontend answers.
  */
 export async function stayAdmitted(deps: AdmissionDeps, signal: AbortSignal): Promise<void> {
   const contact = newContact()
@@ -38,7 +38,7 @@ export async function stayAdmitted(deps: AdmissionDeps, signal: AbortSignal): Pr
     } catch (error) {
       if (!isAdmitted && !deps.hasTable() && isMistake(error)) throw asMistake(error)
       const message = messageOf(error)
-      if (message !== told) deps.log.warn({ error: message }, 'cannot get a place on the bus now; trying again')
+      if (message !== told) deps.log.warn({ error: message }, 'cannot get credentials for the bus; trying again')
       told = message
       await sleep(deps.clock, backoff(deps, tries++), signal)
     }
@@ -52,7 +52,7 @@ export function askFrontends(any: AnyFrontend, key: string, publicKey: string): 
   return async () => {
     const answer = gatewayCredentials.safeParse(await askInCommon(post))
     if (answer.success) return answer.data
-    throw new StrangersError('The answer holds no place on the bus.')
+    throw new StrangersError('The answer holds no credentials for the bus.')
   }
 }
 
@@ -65,7 +65,7 @@ function asMistake(error: AppError): AppError {
     return new AppError('usage', `${error.message} Name a frontend of the cluster with --url.`, { cause: error })
   }
   const hint = error.code === 'unauthorized' ? ` ${WHERE_THE_KEY_IS}` : ''
-  return new AppError('usage', `The frontend does not take this gateway: ${error.message}${hint}`, { cause: error })
+  return new AppError('usage', `The frontend does not admit this gateway: ${error.message}${hint}`, { cause: error })
 }
 
 const WHERE_THE_KEY_IS =

@@ -2,14 +2,14 @@ import { errorTable, type AppError } from '../../platform/errors.ts'
 import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
 import { pathOf, sendError } from '../../http/server.ts'
 
-/** Both kinds of clients read errors in their own shape only, so each gets its own. */
+/** OpenAI's and Anthropic's clients each read errors only in their own format. */
 export type ApiStyle = 'openai' | 'anthropic'
 
 export function apiStyle(path: string): ApiStyle {
   return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'anthropic' : 'openai'
 }
 
-/** An error of ours, as the API that was asked has them. */
+/** Sends an error in the format of the API that was called. */
 export function sendApiError(request: HttpRequest, response: HttpResponse, error: AppError): void {
   sendError(response, error, errorBody(apiStyle(pathOf(request)), error))
 }

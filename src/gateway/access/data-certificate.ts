@@ -10,23 +10,23 @@ import { writeWhole } from '../../platform/write-whole.ts'
 export interface DataCertificateDeps {
   bus: Pick<Bus, 'request'>
   clock: Clock
-  /** Keeps it (0600), so that data ports are reached after a start without control. */
+  /** Keeps the certificate (mode 0600), so that the gateway reaches data ports after a start without control. */
   file: string | undefined
 }
 
 const TIMEOUT_MS = 2000
 const DAY_MS = 86_400_000
-/** Asked for again well before it ends, which is 90 days after it was made. */
+/** Renewed when fewer than 60 of its 90 days are left. */
 const RENEW_LEFT_MS = 60 * DAY_MS
 
 const kept = z.object({ cert: z.string(), key: z.string() })
 
-/** What this gateway shows at data ports. The key is made here and stays here; control signs for it. */
+/** This gateway's client certificate for data ports. The gateway makes and keeps the key; control signs the certificate. */
 export class DataCertificate {
   readonly client = new ClientTls()
   readonly #deps: DataCertificateDeps
   #endsMs = 0
-  /** That of an earlier run as well. */
+  /** From an earlier run, or from before a reconnect. */
   #isOld = true
 
   constructor(deps: DataCertificateDeps) {
@@ -39,12 +39,12 @@ export class DataCertificate {
     return this.#isOld || this.#endsMs - this.#deps.clock.nowMs() < RENEW_LEFT_MS
   }
 
-  /** Control was away and may have come back with another CA: the one at hand is used until there is a new one. */
+  /** Control was away and may have another CA now: the certificate is renewed, and used until then. */
   expire(): void {
     this.#isOld = true
   }
 
-  /** Rejects when nobody answers; an older control does not. */
+  /** Rejects when control does not answer; a control of an older release does not. */
   async renew(): Promise<void> {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const asked = { public_key: publicKey.export({ type: 'spki', format: 'pem' }) as string }
@@ -73,6 +73,6 @@ function keep(file: string, pair: CertificatePair): void {
   try {
     writeWhole(file, `${JSON.stringify(pair)}\n`)
   } catch {
-    // A full disk: it works without, and after a restart control is asked again.
+    // The disk may be full. The gateway works without the file, and asks control again after a restart.
   }
 }

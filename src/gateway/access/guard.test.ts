@@ -184,7 +184,7 @@ describe('before the first table', () => {
     const { status, answer, message } = await ask({ from: LAN, headers: [bearer('fk_plain')], guard: early })
     expect(status).toBe(503)
     expect(answer.toLowerCase()).toContain('retry-after: 1\r\n')
-    expect(message).toContain('not yet heard')
+    expect(message).toContain('not yet received')
   })
 
   test('the admin key is known, and who shows none is judged as ever', async () => {

@@ -10,13 +10,13 @@ import { PROXY_HEADERS } from '../../http/server/request-origin.ts'
 import { looksLikeOurs, refuseKeyInUrl, shownKey, timesSent } from '../../http/server/presented-key.ts'
 import type { WrongKeys } from '../../http/server/failure-throttle.ts'
 
-/** Who asks, as far as it matters for what they may ask. */
+/** The sender of a request, as far as its permissions depend on it. */
 export interface Caller {
-  /** The id of the key that was shown; null for a program on this machine that showed none. */
+  /** The id of the caller's key; null for a program on this machine without a key. */
   keyId: string | null
-  /** Names of the models it may ask; null is all. */
+  /** Names of the models it may use; null is all. */
   models: readonly string[] | null
-  /** Holds the admin key or one like it. */
+  /** Its key is the admin key, or has the scope admin. */
   isAdmin?: true
 }
 
@@ -26,9 +26,9 @@ export interface GuardDeps {
   clock: Pick<Clock, 'nowMs'>
   /** Whether a program on this machine needs no key (`--local-inference`). */
   localInference: boolean
-  /** `hashSecret` of the admin key of this frontend; a gateway on its own has none and learns such keys like others. */
+  /** `hashSecret` of this frontend's admin key; a separate gateway has none, and gets all keys with the routing table. */
   adminKeyHash?: string | undefined
-  /** Counts those who show wrong ones. */
+  /** Throttles addresses that send wrong keys. */
   wrongKeys?: WrongKeys
 }
 
@@ -36,16 +36,16 @@ export interface GuardDeps {
 const ADMIN_KEY_ID = 'admin'
 
 /**
- * Who may ask for inference: the holder of the admin key or of an API key from anywhere; without a key only a program on
- * this machine, where `localInference` is on. A key of ours that is shown counts: a wrong one is told to be wrong, on this machine too. OpenAI's clients
- * insist on some key, so a program on this machine may also show any other text. Nothing here waits, and no text that is
- * thrown holds any of the key.
+ * Allows inference for the admin key and for API keys from anywhere; without a key only for a program on this machine, where
+ * `localInference` is on. A wrong key in Flotilla's format is refused, on this machine too. OpenAI's clients insist on some
+ * key, so a program on this machine may also send any other text. Nothing here waits, and no error contains any part of a
+ * key.
  */
 export function allowInference(request: HttpRequest, deps: GuardDeps): Caller {
   return allow(request, deps, INFERENCE)
 }
 
-/** Figures tell which models there are and how they are used: for admins, those who may look, and this machine. */
+/** Metrics reveal the models and their use, so they are for admins, keys with the scope `read`, and this machine. */
 export function allowMetrics(request: HttpRequest, deps: GuardDeps): void {
   allow(request, deps, METRICS)
 }
@@ -63,10 +63,10 @@ const METRICS: Purpose = {
   refusal: 'Metrics need a key with the scope read: flotilla keys create --name prometheus --scope read makes one.',
 }
 
-/** What the head of a request shows of who sends it. */
+/** What the head of a request shows about its sender. */
 export interface Shown {
   key: { hash: string; isOurs: boolean } | undefined
-  /** Why it may not ask without a key, if it may not, when it comes from this machine. */
+  /** Why the request needs a key even from this machine; undefined when it needs none. */
   refusal: string | undefined
 }
 
@@ -79,7 +79,7 @@ export function shownBy(request: HttpRequest): Shown {
   }
 }
 
-/** Who may ask for inference, without a word to those who may not: undefined. */
+/** The caller, if it may use inference; undefined, without an error, if it may not. */
 export function callerOf({ key, refusal }: Shown, isLocal: boolean, deps: GuardDeps): Caller | undefined {
   try {
     const holder = key && holderOf(key.hash, deps, INFERENCE)
@@ -111,7 +111,7 @@ function allow(request: HttpRequest, deps: GuardDeps, purpose: Purpose): Caller 
   throw new AppError('unauthorized', `${refusal} ${HOW_TO_GET_ONE}`)
 }
 
-/** Who has the key, or why it is not known. Looking up a hash gives away no more than hashes, which open nothing. */
+/** The caller of a key, or the error for an unknown key. The time of a lookup by hash reveals at most hashes, not keys. */
 function holderOf(
   hash: string,
   { keys, clock, adminKeyHash, localInference }: GuardDeps,
@@ -121,7 +121,7 @@ function holderOf(
     return { keyId: ADMIN_KEY_ID, models: null, isAdmin: true }
   const known = keys.keyByHash(hash)
   if (!known && !keys.hasSnapshot()) {
-    const text = 'This gateway has not yet heard from the control plane which keys there are. Try again in a moment.'
+    const text = 'This gateway has not yet received the keys from the control plane. Try again in a moment.'
     return new AppError('unavailable', text, { retryAfterS: 1 })
   }
   if (!known) {
@@ -138,9 +138,9 @@ function holderOf(
 }
 
 /**
- * A connection from this machine is not yet a program of this machine: a web page from elsewhere reaches us through the
- * browser by a host name of its own that it points at 127.0.0.1 (DNS rebinding) or openly with an `Origin`, which another
- * port of this machine has too, and anybody at all through a reverse proxy that runs here and says that it is one.
+ * A connection from this machine need not come from a program of this machine. A foreign web page can reach the gateway
+ * through the browser: with a host name that it points at 127.0.0.1 (DNS rebinding), or openly with an `Origin`, which a
+ * page of another local port has, too. Any client can come through a reverse proxy on this machine that adds proxy headers.
  */
 function whyNotWithoutKey(request: HttpRequest): string | undefined {
   const { headers } = request
@@ -153,7 +153,7 @@ function whyNotWithoutKey(request: HttpRequest): string | undefined {
     : undefined
 }
 
-/** Clients say the same host again and again. */
+/** Clients send the same host again and again. */
 let lastHost = { host: '', isLoopback: false }
 
 function namesLoopback(host: string): boolean {

@@ -16,7 +16,9 @@ describe('a load that failed', () => {
     await clock.advance(1000)
     expect(outcomes(waiters)).toEqual(new Set(['model_load_failed']))
     expect(waiters[7]!.error).toMatchObject({ status: 503, retryAfterS: 78 })
-    expect(waiters[7]!.error?.message).toContain('could not be loaded: The file is no GGUF. It is tried again in 78 s.')
+    expect(waiters[7]!.error?.message).toContain(
+      'could not be loaded: The file is no GGUF. The next attempt is in 78 s.',
+    )
   })
 
   test('is told at once to who comes then, and stays wanted for those who come back', async () => {
@@ -151,6 +153,8 @@ describe('when the time is up', () => {
     const waiter = wait()
     await clock.advance(60_000)
     expect([waiter.outcome, asks().length]).toEqual(['unavailable', 30])
-    expect(waiter.error?.message).toContain('control plane, which would have it loaded, does not answer: No answer on')
+    expect(waiter.error?.message).toContain(
+      'control plane, which decides where to load it, does not answer: No answer on',
+    )
   })
 })

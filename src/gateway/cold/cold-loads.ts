@@ -12,29 +12,29 @@ export interface ColdLoadsDeps {
   bus: Pick<Bus, 'request'>
   clock: Clock
   log: Logger
-  /** How long a request waits for a model to be loaded; Infinity is for as long as it takes. */
+  /** How long a request waits for a model to be loaded; Infinity waits without limit. */
   waitMs: number
-  /** How many requests wait for one model; beyond: 429. */
+  /** How many requests may wait for one model; further ones get a 429. */
   mostWaiting: number
 }
 
 export interface WaitOptions {
-  /** How long this one waits, if not as long as all. */
+  /** How long this request waits, if not for the default time. */
   budgetMs?: number
-  /** Routes (`routeKey`) that just did not serve: others are better, and they themselves only after a pause. */
+  /** Routes (`routeKey`) that have just failed. They are tried again only after a pause. */
   passed?: ReadonlySet<string>
-  /** Called when the wait begins, with what is known by then, and for each answer of control. */
+  /** Called when the wait begins, with the status known so far, and for each answer of control. */
   onStatus?: (status: LoadStatus | undefined) => void
 }
 
 interface Waiter {
   passed: ReadonlySet<string>
   onStatus: (status: LoadStatus | undefined) => void
-  /** Once; without an error there may be something to ask. */
+  /** Ends the wait, once; without an error there may now be a replica. */
   end: (error?: AppError) => void
 }
 
-/** One model that somebody waits for, or did a moment ago. */
+/** One model that requests wait for, or waited for a moment ago. */
 interface ColdLoad {
   readonly model: string
   readonly wanted: WantedModel
@@ -43,23 +43,23 @@ interface ColdLoad {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** So long replicas that did not serve are left in peace: a worker that takes its engines over is back by then. */
+/** How long failed replicas are not tried again: a worker that restarts and adopts its engines is back by then. */
 const AGAIN_AFTER_MS = 2000
 /**
- * How long a model that nobody waits for any more is remembered: what control said of it holds for those who come within
- * that time, so that a crowd that asks for what cannot be had does not become a crowd of questions.
+ * How long a model is remembered after its last waiting request. Requests within that time get control's last answer, so
+ * that many requests for a model that cannot be loaded do not become as many questions to control.
  */
 const REMEMBERED_MS = 1000
-/** Who was told to come back after some time is waited for this much longer. */
+/** A model stays wanted this much longer than the Retry-After of its clients. */
 const GRACE_MS = 60_000
-/** A refusal is believed after this long: nodes may just be coming back. Right after the start there are none yet. */
+/** How long a refusal must last to be final: nodes may be coming back, and right after the start there are none yet. */
 const REFUSED_FOR_MS = { usual: 3000, young: 10_000 }
 const YOUNG_MS = 15_000
 
 /**
- * Requests for models that have no ready replica. Control is asked to have one loaded, by one asker for each model
- * however many wait; all of them go on the moment the routing table has a route. None of them can end the load by going
- * away: control ends it when nobody has said for a while that it is wanted.
+ * Requests for models without a ready replica. One asker per model asks control to load it, however many requests wait; all
+ * of them continue as soon as the routing table has a route. A client that goes away does not end the load: control ends
+ * it when no gateway has asked for the model for a while.
  */
 export class ColdLoads {
   readonly #deps: ColdLoadsDeps
@@ -79,7 +79,7 @@ export class ColdLoads {
     return this.#deps.waitMs
   }
 
-  /** Whether there is a replica that has not been passed over. */
+  /** Whether there is a replica that is not in `passed`. */
   isServable(model: string, passed = NONE): boolean {
     const routes = this.#deps.table.routesOf(model)
     return passed.size === 0 ? routes.length > 0 : routes.some((route) => !passed.has(routeKey(route)))
@@ -104,7 +104,7 @@ export class ColdLoads {
     return this.#loads.get(model)?.waiters.size ?? 0
   }
 
-  /** Nothing more is asked, and nobody is left waiting. */
+  /** Ends all waits and asks control no more. */
   dispose(): void {
     this.#stopLooking()
     for (const load of this.#loads.values()) {
@@ -157,7 +157,7 @@ export class ColdLoads {
     })
   }
 
-  /** Those who have what they wait for go on. */
+  /** Ends the waits of requests whose model now has a replica. */
   #release({ model, waiters }: ColdLoad): void {
     for (const waiter of waiters) if (this.#isOver(model, waiter.passed)) waiter.end()
   }
@@ -166,13 +166,13 @@ export class ColdLoads {
     const { model, wanted, waiters } = load
     if (wanted.silence !== undefined) {
       const { log } = this.#deps
-      log.debug({ model, error: wanted.silence }, 'gateway: control does not answer for a model that is wanted')
+      log.debug({ model, error: wanted.silence }, 'gateway: control does not answer a request to load a model')
     } else for (const { onStatus } of waiters) onStatus(wanted.status)
     const problem = this.#problemOf(load)
     if (problem) for (const waiter of waiters) waiter.end(problem)
   }
 
-  /** Why it is of no use to wait, if control says so. */
+  /** Why waiting is useless, if control says so. */
   #problemOf(load: ColdLoad): AppError | undefined {
     const { model, wanted } = load
     const { status, silence, refusedSinceMs } = wanted
@@ -185,7 +185,7 @@ export class ColdLoads {
     return this.#told(load, noCapacity(model, status, nowMs))
   }
 
-  /** What one is told whose time is up. Nothing, when there is a replica after all: it may serve by now. */
+  /** The error for a request whose time is up; undefined when there is a replica after all. */
   #lateFor(load: ColdLoad): AppError | undefined {
     const { model, wanted } = load
     if (this.isServable(model)) return undefined
@@ -205,7 +205,7 @@ export class ColdLoads {
     load.wanted.stop()
     load.cancelForget = this.#deps.clock.after(REMEMBERED_MS, () => {
       this.#loads.delete(load.model)
-      // With a replica there, it is for the rules and for those who use it to keep it.
+      // Once there is a replica, the rules and its use decide how long it stays.
       if (!this.isServable(load.model)) void load.wanted.sayLast()
     })
   }

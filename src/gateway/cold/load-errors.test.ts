@@ -29,10 +29,10 @@ describe('a model that is still on its way', () => {
 
 describe('a model that will not come by waiting', () => {
   test.each([
-    [1_090_000, 90, 'It is tried again in 2 min.'],
-    [1_002_000, 5, 'It is tried again in 2 s.'],
-    [900_000, 5, 'It is tried again in 1 s.'],
-    [9_000_000, 300, 'It is tried again in 2 h.'],
+    [1_090_000, 90, 'The next attempt is in 2 min.'],
+    [1_002_000, 5, 'The next attempt is in 2 s.'],
+    [900_000, 5, 'The next attempt is in 1 s.'],
+    [9_000_000, 300, 'The next attempt is in 2 h.'],
     [null, 30, 'flotilla why m tells more.'],
   ])('failed, next attempt at %s: come back after %i s', (next, retryAfterS, hint) => {
     const status = aLoadStatus({ state: 'failed', reason: 'no such file', next_attempt_at: next })

@@ -1,12 +1,12 @@
 import type { Loading, LoadStatus } from '../../api/load-status.ts'
 import { AppError, type ErrorExtra } from '../../platform/errors.ts'
 
-/** No client is told to come back earlier, which would help nobody, or later, when it would be forgotten. */
+/** Bounds for Retry-After: sooner is useless, and after the longest one control may have forgotten the model. */
 const RETRY_AFTER_S = { least: 5, most: 300 }
-/** When nothing is planned: somebody has to do something first. */
+/** The Retry-After when no attempt is planned: a person has to change something first. */
 const UNPLANNED_S = 30
 
-/** For one who has waited as long as he may: how far it is, and when to come back. */
+/** For a request whose wait is over: how far the load is, and when to try again. */
 export function stillLoading(model: string, status: LoadStatus | undefined, waitMs: number): AppError {
   const loading = loadingOf(model, status)
   const retryAfterS = clamped(loading.eta_seconds ?? waitMs / 1000)
@@ -14,11 +14,12 @@ export function stillLoading(model: string, status: LoadStatus | undefined, wait
   return new AppError('model_loading', text, { retryAfterS, details: { param: 'model' }, beside: { loading } })
 }
 
-/** For all who wait for a load that failed: the cause, and what comes next. */
+/** For all requests that wait for a load that failed: the cause, and the next attempt. */
 export function loadFailed(model: string, status: LoadStatus, nowMs: number): AppError {
   const { reason, next_attempt_at: nextAtMs } = status
   const why = reason ?? 'the reason is not known.'
-  const next = nextAtMs === null ? `flotilla why ${model} tells more` : `It is tried again in ${until(nextAtMs, nowMs)}`
+  const next =
+    nextAtMs === null ? `flotilla why ${model} tells more` : `The next attempt is in ${until(nextAtMs, nowMs)}`
   const text = `Model "${model}" could not be loaded: ${sentence(why)} ${next}.`
   return new AppError('model_load_failed', text, { ...retryOf(status, nowMs), details: { param: 'model' } })
 }
@@ -26,16 +27,16 @@ export function loadFailed(model: string, status: LoadStatus, nowMs: number): Ap
 export function noCapacity(model: string, status: LoadStatus, nowMs: number): AppError {
   const { reason, is_final: isFinal } = status
   const why = reason ?? 'no node has room for it.'
-  const text = `Model "${model}" cannot be loaded${isFinal ? ', and waiting does not help' : ' now'}: ${sentence(why)} flotilla why ${model} tells what each node lacks.`
+  const text = `Model "${model}" cannot be loaded${isFinal ? ', and waiting does not help' : ' now'}: ${sentence(why)} flotilla why ${model} shows what each node lacks.`
   return new AppError('no_capacity', text, { ...retryOf(status, nowMs), details: { param: 'model' } })
 }
 
 export function controlAway(model: string, silence: string, waitMs: number): AppError {
-  const text = `Model "${model}" has no ready replica, and the control plane, which would have it loaded, does not answer: ${sentence(silence)} Check that a frontend runs and that this gateway reaches the bus; then try again.`
+  const text = `Model "${model}" has no ready replica, and the control plane, which decides where to load it, does not answer: ${sentence(silence)} Check that a frontend runs and that this gateway reaches the bus; then try again.`
   return new AppError('unavailable', text, { retryAfterS: clamped(waitMs / 1000), details: { param: 'model' } })
 }
 
-/** How far it is; that it waits, where control has not said more. */
+/** How far the load is; `waiting` until control has said more. */
 export function loadingOf(model: string, status: LoadStatus | undefined): Loading {
   return status?.loading ?? { ...NOTHING_YET, model }
 }
@@ -79,7 +80,7 @@ function until(atMs: number, nowMs: number): string {
   return roughly(Math.max(1, (atMs - nowMs) / 1000))
 }
 
-/** When to come back, or that coming back is in vain: control says which, since it knows what each node lacks. */
+/** When to retry, or that retrying is useless. Control decides, because it knows what each node lacks. */
 function retryOf({ next_attempt_at: nextAtMs, is_final: isFinal }: LoadStatus, nowMs: number): ErrorExtra {
   if (isFinal) return { isFinal }
   return { retryAfterS: nextAtMs === null ? UNPLANNED_S : clamped((nextAtMs - nowMs) / 1000) }

@@ -6,32 +6,32 @@ import { messageOf } from '../../platform/errors.ts'
 export interface WantedModelDeps {
   bus: Pick<Bus, 'request'>
   clock: Clock
-  /** After each answer, and each time that there was none. */
+  /** Called after each answer, and after each request without one. */
   onAnswer: () => void
 }
 
 const ASK_EVERY_MS = 2000
 /** Control writes to its store before it answers. */
 const ANSWER_WITHIN_MS = 5000
-/** A client whose connection broke has this long to come back and find its load going on. */
+/** How long the load continues without a waiting request, so that a client whose connection broke can return to it. */
 const WANTED_MS = 30_000
-/** The longest that the message may say. */
+/** The longest time that the message allows. */
 const MOST_WANTED_MS = 3_600_000
 
-/** Tells control that a model is wanted, every 2 s for as long as it is, and hears how far it is. */
+/** Tells control every 2 s that a model is wanted, for as long as it is; control answers how far the load is. */
 export class WantedModel {
-  /** Control's last word. */
+  /** Control's last answer. */
   status: LoadStatus | undefined
-  /** Why there was no answer the last time; undefined when there was one. */
+  /** Why the last request got no answer; undefined when it got one. */
   silence: string | undefined
-  /** Since when every answer was that no node can take it. */
+  /** When control began to answer, each time, that no node can take the model. */
   refusedSinceMs: number | undefined
   readonly #model: string
   readonly #deps: WantedModelDeps
   #isStarted = false
   #isAsking = false
   #askedAtMs = -Infinity
-  /** Until when it is wanted by those who were told to come back, and until when control knows it to be wanted. */
+  /** Until when clients that were told to retry want it, and until when control knows that it is wanted. */
   #keptUntilMs = -Infinity
   #knownUntilMs = -Infinity
   #cancelTimer = (): void => {}
@@ -41,7 +41,7 @@ export class WantedModel {
     this.#deps = deps
   }
 
-  /** Asks at once, unless it did so a moment ago, and again and again until `stop`. */
+  /** Asks at once, unless it asked less than 2 s ago, and then every 2 s until `stop`. */
   start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -53,12 +53,12 @@ export class WantedModel {
     this.#cancelTimer()
   }
 
-  /** Somebody will come back for it. */
+  /** A client was told to retry within this time. */
   keepFor(ms: number): void {
     this.#keptUntilMs = Math.max(this.#keptUntilMs, this.#deps.clock.nowMs() + ms)
   }
 
-  /** The last word on it, if somebody will come back and control does not know yet. */
+  /** Tells control a last time how long the model is wanted, if clients will retry later than control knows. */
   async sayLast(): Promise<void> {
     if (this.#keptUntilMs > this.#knownUntilMs) await this.#tell(0)
   }
@@ -79,7 +79,7 @@ export class WantedModel {
     this.#askInTime()
   }
 
-  /** Never rejects: that control is away is a fact like others. */
+  /** Never rejects: when control is away, `silence` says so. */
   async #tell(leastMs: number): Promise<void> {
     const { bus, clock } = this.#deps
     const nowMs = clock.nowMs()

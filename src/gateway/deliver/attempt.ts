@@ -13,7 +13,7 @@ import type { LiveRoute } from '../table/routing-table.ts'
 import type { Exchange, ServeDeps } from './exchange.ts'
 import type { Awaited } from '../health/stalled-requests.ts'
 
-/** One request at one replica: where it is sent and with what, and what is noted of how that went. */
+/** One request at one replica: what is sent where, and what is recorded of the outcome. */
 export class Attempt implements Upstream, Forwarder, Awaited {
   host = ''
   port = 0
@@ -48,7 +48,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     this.#exchange = exchange
     this.route = route
     this.#onEnd = onEnd
-    // What was sent before it came here was sent at once.
+    // The fast path sent it as soon as the request arrived.
     this.#startMs = sentOn ? exchange.decision.atMs : deps.clock.nowMs()
     this.#contact = deps.liveness.contact(route)
   }
@@ -63,7 +63,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     this.tls = at.tls
     this.path = `${at.path}${request.url ?? ''}`
     const id = `x-request-id: ${decision.requestId}\r\n`
-    // What has begun without a compression cannot go on with one.
+    // A response that began uncompressed cannot continue compressed.
     const isBegun = response.headersSent
     this.headers = new Instead(isBegun ? REPLACED_LATER : REPLACED, at.lines + (isBegun ? id + PLAIN : id))
     if (trace) this.headers = traced(this.headers, trace.sent(this.#startMs))
@@ -89,7 +89,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     const nowMs = this.#deps.clock.nowMs()
     this.#contact.heard(nowMs)
     const { decision } = this.#exchange
-    // The first is the head, which some engines send before they have begun to work.
+    // The first piece is the head, which some engines send before they begin to work.
     if (this.pieces > 1 && decision.firstByteMs === 0) decision.firstByteMs = nowMs
   }
 
@@ -106,7 +106,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
     if (this.close()) this.#onEnd(this.#endOf(result))
   }
 
-  /** Hears of nothing more. False when it was over before. */
+  /** Ends the attempt without an event. False when it was already over. */
   close(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
@@ -133,7 +133,7 @@ export class Attempt implements Upstream, Forwarder, Awaited {
         decision.status = response.statusCode
         liveness.doubt(route)
         lines.tell(`${route.replicaId} ${result.error.message}`, (repeated) => {
-          log.warn({ ...ids, error: result.error.message, ...repeated }, 'gateway: an answer broke off')
+          log.warn({ ...ids, error: result.error.message, ...repeated }, 'gateway: an answer broke off midway')
         })
         return 'served'
       case 'refused':
@@ -155,20 +155,20 @@ export class Attempt implements Upstream, Forwarder, Awaited {
 
 type AnswerFacts = Parameters<NonNullable<Upstream['isRefusal']>>[0]
 
-/** Whether a worker says it, in the place of its engine. That a request is too long, every replica would say. */
+/** Whether the worker refused instead of its engine. A 413 is no refusal, because every replica would give it. */
 export function isRefusal({ headers, statusCode }: AnswerFacts): boolean {
   return headers[REFUSAL_HEADER] !== undefined && statusCode !== 413
 }
 
 const NONE = instead({})
-/** Headers of a client that go no further, and the one that the gateway writes itself. */
+/** Client headers that are not forwarded, and the one that the gateway writes itself. */
 export const REPLACED: HeaderNames = notForEngines(['x-request-id'])
 const REPLACED_LATER: HeaderNames = notForEngines(['x-request-id', 'accept-encoding'])
 const PLAIN = 'accept-encoding: identity\r\n'
 /** Headers of an engine's answer that do not reach the client, and the id that the gateway writes itself. */
 export const ANSWER_REPLACED: HeaderNames = notForClients(['x-request-id'])
 
-/** With our place in the trace instead of the client's. */
+/** With the gateway's span as the parent instead of the client's. */
 function traced({ names, lines }: Instead, line: string): Instead {
   return new Instead({ has: (name) => name === 'traceparent' || names.has(name) }, lines + line)
 }

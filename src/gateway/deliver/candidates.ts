@@ -3,14 +3,14 @@ import type { DeliveryNotes } from './parcel.ts'
 import type { Liveness } from '../health/liveness.ts'
 import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
 
-/** Enough to see why the chosen one was; a list of thousands for each of thousands of requests would be a leak. */
+/** Enough to explain the choice; lists of thousands for thousands of requests would take too much memory. */
 const FEW_CANDIDATES = 8
-/** For requests that did not go well at once. */
+/** For requests that needed more than one try. */
 const MOST_CANDIDATES = 50
 
 /**
- * Writes down among which replicas `chosen` was chosen, before it is counted: the loads are those that decided. Of a
- * request that is not sampled and goes well at once only the chosen one is noted.
+ * Records the candidates among which `chosen` was picked. It runs before the pick counts, so that the loads are those that
+ * decided. A request that is not sampled and succeeds at once gets only the chosen one.
  */
 export function noteCandidates(
   decision: Omit<DeliveryNotes, 'tries'>,
@@ -21,12 +21,12 @@ export function noteCandidates(
   const isFirst = decision.candidates.length === 0
   if (isFirst) {
     decision.candidateCount = table.routesOf(chosen.modelName).length
-    // A list that is made with one has room for one; to add to an empty one makes room for many.
+    // A literal of one reserves room for one; a push to an empty array reserves room for many.
     decision.candidates = [candidate(chosen, table, null)]
     if (!decision.isSampled) return
   }
   const { candidates } = decision
-  // What an earlier pick has seen stays as it was seen.
+  // Candidates of an earlier pick keep the values of that pick.
   if (!find(candidates, chosen)) candidates.push(candidate(chosen, table, null))
   for (const route of table.ranked(chosen.modelName, isFirst ? FEW_CANDIDATES : MOST_CANDIDATES)) {
     if (candidates.length >= MOST_CANDIDATES) return
@@ -39,7 +39,7 @@ function candidate(route: LiveRoute, table: Pick<LiveTable, 'loadOf'>, leftOut: 
   return { route, here, elsewhere, lastUsedMs, leftOut }
 }
 
-/** Writes down that a replica was passed over although it had been chosen. */
+/** Records why a replica was passed over after it had been chosen. */
 export function noteLeftOut({ candidates }: Pick<DeliveryNotes, 'candidates'>, route: LiveRoute, why: string): void {
   const candidate = find(candidates, route)
   if (candidate) candidate.leftOut = why

@@ -15,41 +15,41 @@ export interface DeliveryDeps {
   clock: Clock
 }
 
-/** What was sent to a replica already, and is counted there. */
+/** A request that was already sent to a replica, and counts there. */
 export interface Begun {
   route: LiveRoute
   release: () => void
   connection: UpstreamConnection
 }
 
-/** One replica's part in it. `next`: another replica may be tried. An error is the last word. */
+/** How one replica's turn ended. `next`: another replica may be tried. An error is final. */
 export type DeliveryEnd = 'served' | 'next' | AppError
 
-/** At most this many replicas are tried in one round, and none of them twice. */
+/** At most this many replicas are tried in one round, each only once. */
 const MOST_TRIES = 3
-/** Replicas that a probe finds dead were sent nothing, so there may be more of those. */
+/** Replicas that a probe finds dead were sent nothing, so more of them are allowed. */
 const MOST_DEAD = 10
 /**
- * All replicas of a model may die at once, and a request goes on to the one that replaces them. What this many had and did not
- * answer, in all rounds, may be what ends them: it is taken to no other.
+ * In all rounds, a request goes to at most this many replicas that do not answer: it may be the request that kills them.
+ * (All replicas of a model may also die at once; then the request goes on to their replacement.)
  */
 const MOST_REACHED = 3
 const RETRY_AFTER_S = 2
 
 /**
- * Goes from replica to replica until one serves: the best first, then the next best. It is with one replica at a time, and
- * counts there from the pick to the end. Requests (serve.ts) and WebSockets (upgrade.ts) differ only in `send`.
+ * Tries one replica after the other until one serves, the best first. The chosen replica's in-flight count covers the
+ * request from the pick to its end. Requests (serve.ts) and WebSockets (upgrade.ts) differ only in `send`.
  */
 export abstract class Delivery {
   readonly #deps: DeliveryDeps
   readonly #parcel: Parcel
   readonly #done: Done
   readonly #passed: LiveRoute[] = []
-  /** Took the connection and did not answer the probe: still better than to give up. */
+  /** Replicas that accepted the connection and did not answer the probe. They are tried last, before giving up. */
   #silent: LiveRoute[] | undefined
   readonly #triesBefore: number
   #dead = 0
-  /** Gives back the count of the replica that has it now. */
+  /** Takes the request off the in-flight count of the current replica. */
   #release = nothing
 
   constructor(deps: DeliveryDeps, parcel: Parcel, done: Done) {
@@ -59,7 +59,7 @@ export abstract class Delivery {
     this.#triesBefore = parcel.decision.tries.length
   }
 
-  /** Sends it to this replica, and calls `end` once when that is over. */
+  /** Sends the request to this replica, and calls `end` once when that is over. */
   protected abstract send(route: LiveRoute, sentOn?: UpstreamConnection): void
 
   goOn({ route, release, connection }: Begun): void {
@@ -88,15 +88,15 @@ export abstract class Delivery {
     else this.#done(end === 'served' ? undefined : end)
   }
 
-  /** Ends it for a mistake of ours. */
+  /** Ends the delivery after an internal error. */
   protected fail(error: unknown): void {
     this.#release()
     this.#done(error)
   }
 
   /**
-   * Replicas that are left out are tried when there are no others: a try is better than a refusal. So are those beside one
-   * that could not be reached: they are mostly as far away.
+   * Ejected replicas are tried when there are no others, because a try is better than a refusal. The same holds for replicas
+   * on a node where another replica could not be reached: they mostly cannot be reached either.
    */
   #choose(): LiveRoute | undefined {
     const { table, liveness } = this.#deps
@@ -111,7 +111,7 @@ export abstract class Delivery {
     return route
   }
 
-  /** By what tells one run from another: the table may have made a new route of it meanwhile. */
+  /** Compares id and generation, because the table may have replaced the route object. */
   #isPassed({ replicaId, generation }: LiveRoute): boolean {
     return this.#passed.some((route) => route.replicaId === replicaId && route.generation === generation)
   }
@@ -139,7 +139,7 @@ function wasUnreachable({ tries }: DeliveryNotes, { nodeId }: LiveRoute): boolea
 }
 
 async function whyNotAlive(checking: Promise<Verdict>, gone: AbortSignal) {
-  // A client that has gone waits for nothing; that it has gone is found when it would be served.
+  // When the client goes, the wait ends at once; `send` then finds that it has gone.
   const verdict = await unlessAborted(checking, gone)
   return verdict && verdict.state !== 'alive' ? verdict : undefined
 }
@@ -153,7 +153,7 @@ function unlessAborted<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T |
   })
 }
 
-/** How many replicas have had it, of earlier rounds, too. */
+/** How many replicas may have received the request, in all rounds. */
 function reached(tries: DeliveryNotes['tries']): number {
   return tries.reduce((count, { mayHaveReached }) => count + Number(mayHaveReached), 0)
 }

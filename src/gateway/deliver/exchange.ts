@@ -23,9 +23,9 @@ export interface ServeDeps {
   tls: ClientTls
   clock: Clock
   log: Logger
-  /** For failures that a client can cause as often as it likes. */
+  /** Limits log lines about failures that a client can cause at will. */
   lines: RepeatedLines
-  /** Whether answers tell which node and replica gave them. */
+  /** Whether answers name the node and replica that gave them. */
   exposeNode: boolean
 }
 
@@ -36,6 +36,6 @@ export interface Exchange extends Parcel {
   readonly body: Buffer
   readonly style: ApiStyle
   readonly decision: Decision
-  /** For the few that are traced. */
+  /** Set for requests that are traced. */
   readonly trace: RequestTrace | undefined
 }

@@ -5,14 +5,14 @@ import type { Try } from '../records/decision.ts'
 import type { Liveness } from '../health/liveness.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
-/** A replica that did not take what it was sent. */
+/** A replica that refused a request or could not be reached. */
 export interface Miss {
   route: LiveRoute
   result: Extract<Forwarded, { outcome: 'refused' | 'unreachable' }>
   ms: number
 }
 
-/** Adds a miss to the tries, and tells `Liveness`, so that the next request knows of it. `ids` go into the log. */
+/** Records a miss in the tries and in `Liveness`, so that the next request considers it. `ids` go into the log. */
 export function noteMiss(
   { liveness, log }: { liveness: Pick<Liveness, 'failed' | 'refused'>; log: Logger },
   tries: Try[],
@@ -23,7 +23,7 @@ export function noteMiss(
   const where = { ...ids, replica: route.replicaId, node: route.nodeName }
   if (outcome === 'refused') {
     const { status } = result
-    // A worker that has lost its engine (502) does not know what that one had read.
+    // A worker that has lost its engine (502) does not know how much the engine had read.
     tries.push({ route, outcome, status, error: null, ms, mayHaveReached: status === 502 })
     liveness.refused(route, status)
     log.debug({ ...where, status }, 'gateway: a replica refused')

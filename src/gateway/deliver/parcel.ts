@@ -4,9 +4,9 @@ import type { Decision } from '../records/decision.ts'
 export interface Parcel {
   readonly model: string
   readonly sessionKey: string | undefined
-  /** Written as it goes; kept from round to round. */
+  /** Filled as the delivery proceeds, through all rounds. */
   readonly decision: DeliveryNotes
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
 }
 

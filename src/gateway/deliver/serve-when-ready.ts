@@ -18,36 +18,36 @@ export interface ReadyDeps {
 export interface Ask {
   model: string
   caller: Caller
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal
-  /** Where the waits are written down. */
+  /** Where the waits are recorded. */
   waits: Pick<Decision, 'loadWaitMs' | 'queuedMs'>
-  /** How long it waits for the model to be loaded, if not as long as all. */
+  /** How long it waits for the model to be loaded, if not for the default time. */
   budgetMs?: number | undefined
   onStatus?: ((status: LoadStatus | undefined) => void) | undefined
 }
 
-/** Told once: without an error when all went well, or as well as it could once an answer had begun. */
+/** Called once: without an error when the request was served, or its answer had begun before it failed. */
 export type Done = (error?: unknown) => void
 
 /**
- * A request that was let in and found no replica may begin anew this often. Where replicas cannot be reached it is the time
- * that ends it, as for a cold model: control finds out that they are gone, and replaces them. A round takes 2 s then, and the
- * limit is for those whose time has no end.
+ * How often an admitted request that found no replica may start over. When replicas cannot be reached, its time limit ends
+ * it, as for a cold model, while control notices that they are gone and replaces them. A round takes 2 s then; the limit
+ * is for requests without a time limit.
  */
 const MOST_ROUNDS = { refused: 3, unreached: 100 }
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Serves when the model has a replica and the request its turn: at once when both are so. Who finds at the end that all
- * replicas are gone or refuse waits again, for as long as is left of its time. Whether the model is known and the caller
- * may use it is asked first, so that nobody loads what is not his to use.
+ * Serves once the model has a replica and the request has a place, which may be at once. A request whose replicas are all
+ * gone or refuse waits again for the rest of its time. The checks that the model exists and that the caller may use it come
+ * first, so that no caller makes a model load that it may not use.
  */
 export function serveWhenReady(deps: ReadyDeps, ask: Ask, serve: (done: Done) => void, done: Done): void {
   new Rounds(deps, ask, serve, done).next()
 }
 
-/** The same for a request that has its place already, which `leave` gives back, and is being served. */
+/** The same for a request that is already being served; `leave` gives back its place. */
 export function serveFrom(
   deps: ReadyDeps,
   ask: Ask,
@@ -65,7 +65,7 @@ class Rounds {
   readonly #done: Done
   #round = 1
   #passed = NONE
-  /** Gives its place in the room back. */
+  /** Gives back its place in the waiting room. */
   #leave = nothing
 
   constructor(deps: ReadyDeps, ask: Ask, serve: (done: Done) => void, done: Done) {
@@ -87,7 +87,7 @@ class Rounds {
     this.#serve(this.#onServed)
   }
 
-  /** For a model that is there and has room; who has gone is found out by those who wait for him. */
+  /** A place, if the model is ready and has room. A client that has gone goes to `#wait`, which fails for it. */
   #placeNow(): (() => void) | undefined {
     const { table, coldLoads, waitingRoom } = this.#deps
     const { model, caller, gone } = this.#ask
@@ -103,7 +103,7 @@ class Rounds {
       findModel(table, model, caller)
       while (!coldLoads.isServable(model, this.#passed)) {
         await waitForLoad(this.#deps, this.#ask, this.#passed)
-        // All may be tried again; the model may be gone.
+        // Failed replicas may be tried again, and the model may have been removed.
         this.#passed = NONE
         findModel(table, model, caller)
       }

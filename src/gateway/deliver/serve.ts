@@ -6,13 +6,13 @@ import type { LiveRoute } from '../table/routing-table.ts'
 import type { Done } from './serve-when-ready.ts'
 
 /**
- * Sends a request to the best replica; to the next best when that one cannot be reached or refuses, for as long as nothing
- * has reached the client. Never to two at once: an engine that works for nothing is worse than a wait. What it is sent to
- * counts from the pick on, until here is the end of it.
+ * Sends a request to the best replica; to the next best when that one refuses or cannot be reached, as long as nothing has
+ * reached the client. Never to two at once, because wasted work of an engine is worse than a wait. The chosen replica's
+ * in-flight count covers the request from pick to completion.
  *
- * These are the requests that did not take the shortcut, or left it (`begun`): their bytes pass through attempt.ts and
- * platform/proxy.ts. Those of the shortcut pass through short-request.ts and platform/short-passage.ts. Nothing waits here
- * unless a replica must be asked first whether it lives.
+ * This is the full path, also of requests that left the fast path (`begun`): their bytes pass through attempt.ts and
+ * http/proxy.ts. Those of the fast path pass through request/fast-request.ts and http/fast/path/fast-exchange.ts. Nothing
+ * waits here unless a replica must be probed first.
  */
 export function serve(deps: ServeDeps, exchange: Exchange, done: Done, begun?: Begun): void {
   const delivery = new RequestDelivery(deps, exchange, done)

@@ -26,11 +26,11 @@ export interface SocketDeps {
   tls: ClientTls
 }
 
-/** A client that asks to speak WebSocket. */
+/** A client's WebSocket upgrade. */
 export interface Upgrade extends Parcel {
   readonly request: IncomingMessage
   readonly socket: Socket
-  /** What it has sent after its head. */
+  /** The bytes after its head. */
   readonly head: Buffer
 }
 
@@ -51,7 +51,7 @@ export class SocketAttempt implements Awaited {
     this.#contact = deps.liveness.contact(route)
   }
 
-  /** Resolves when the WebSocket is closed, or there is none with this replica. */
+  /** Resolves when the WebSocket is closed, or this replica has not accepted it. */
   async run(): Promise<Exclude<DeliveryEnd, Error>> {
     const { silence, clock } = this.#deps
     const startMs = clock.nowMs()
@@ -102,7 +102,7 @@ export class SocketAttempt implements Awaited {
   }
 }
 
-/** OpenAI's browser clients offer their key as a protocol, since a browser lets them set no header: it stays here. */
+/** OpenAI's browser clients send their key as a protocol, because browsers cannot set headers. It is not forwarded. */
 function protocolLine({ headers }: IncomingMessage): string {
   const offered = headers[PROTOCOL]?.split(',').map((name) => name.trim()) ?? []
   const passed = offered.filter((name) => !name.toLowerCase().startsWith(KEY_AS_PROTOCOL))

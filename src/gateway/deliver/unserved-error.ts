@@ -4,9 +4,9 @@ import { AppError, type ErrorCode, type ErrorExtra } from '../../platform/errors
 export class NotServedError extends AppError {
   /** The routes that were passed over, by `routeKey`. */
   readonly passed: ReadonlySet<string>
-  /** Whether it may wait for another replica: it is not known to end the engines that have it. */
+  /** Whether it may wait for another replica: false when too many replicas failed with it. */
   readonly mayWait: boolean
-  /** Whether a replica could not be reached, so that only its end or its return will tell: it may wait for as long as its time lasts. */
+  /** A replica could not be reached, and may come back or be replaced: the request may wait for the rest of its time. */
   readonly isUnreached: boolean
 
   constructor(

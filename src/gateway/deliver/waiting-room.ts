@@ -2,11 +2,11 @@ import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 
 export interface WaitingRoomLimits {
-  /** Requests that this gateway runs at once, of all models. Beyond: 503 at once, because nobody knows which will end. */
+  /** Requests of all models that this gateway runs at once. Further ones get a 503 at once: no place is reserved for them. */
   running: number
-  /** Requests to one model that run at once; those beyond wait in the order in which they came. */
+  /** Requests to one model that run at once; further ones wait in order of arrival. */
   runningPerModel: number
-  /** How many wait for one model (beyond: 429), and how long each of them (beyond: 503). */
+  /** How many requests wait for one model (further ones get a 429), and for how long (then a 503). */
   waitingPerModel: number
   waitMs: number
 }
@@ -24,19 +24,19 @@ interface Waiter {
   admit: () => void
 }
 
-/** So many stay when they are empty: a model that is asked now and then need not be remembered anew for each request. */
+/** So many rooms are kept when empty, so that a model with few requests does not need a new room for each. */
 const FEW_ROOMS = 64
 
-/** One model's requests. Beyond a few it is forgotten when none is left, so names that clients make up cost nothing. */
+/** One model's requests. Beyond a few rooms, an empty one is forgotten, so that invented names cost no memory. */
 interface Room {
   running: number
-  /** A set keeps the order of arrival, and one who leaves is out without a search. */
+  /** A set keeps the order of arrival, and removes a waiter without a search. */
   readonly waiting: Set<Waiter>
 }
 
 /**
- * Bounds how many requests run and wait. Who waits does so only because its own model is full, so a place that becomes
- * free goes straight to the first who waits for that model, and one model's crowd holds up no other.
+ * Bounds how many requests run and wait. A request waits only when its own model is full, so a freed place goes straight to
+ * the first request that waits for that model, and one model's queue does not hold up another's.
  */
 export class WaitingRoom {
   readonly limits: Readonly<WaitingRoomLimits>
@@ -64,7 +64,7 @@ export class WaitingRoom {
     return this.#placeIn(model, room)
   }
 
-  /** The same for who need not wait, without a promise; undefined when there is no place at once. */
+  /** The same without a wait and without a promise; undefined when there is no free place. */
   enterNow(model: string): (() => void) | undefined {
     const { running, runningPerModel } = this.limits
     const known = this.#rooms.get(model)
@@ -81,19 +81,19 @@ export class WaitingRoom {
     return { running: room?.running ?? 0, waiting: room?.waiting.size ?? 0 }
   }
 
-  /** By model; all that are not 0. */
+  /** Waiting requests by model, without zeros. */
   waiting(): Record<string, number> {
     const counts: Record<string, number> = {}
     for (const [model, room] of this.#rooms) if (room.waiting.size > 0) counts[model] = room.waiting.size
     return counts
   }
 
-  /** Of all models. */
+  /** Running requests of all models. */
   get running(): number {
     return this.#running
   }
 
-  /** Resolves with the place of one who has left: it was never given back, so nobody can come in between. */
+  /** Resolves with the place of a request that has ended. The place is handed over, so no other request can take it. */
   #wait(model: string, room: Room, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {

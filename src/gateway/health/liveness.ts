@@ -10,32 +10,32 @@ export interface LivenessDeps {
   clock: Pick<Clock, 'nowMs'>
   log: Logger
   probe: Probe
-  /** A replica that was not heard for longer is asked first; 0 asks none. */
+  /** A replica that was silent for longer is probed before a request; 0 probes none. */
   ttlMs?: number | undefined
-  /** Told of each replica that is left out for a while. */
+  /** Called for each replica that is ejected. */
   onEjected?: ((route: LiveRoute) => void) | undefined
-  /** Told of each replica that could not be connected to. */
+  /** Called for each replica that cannot be connected to. */
   onUnreachable?: ((route: LiveRoute) => void) | undefined
 }
 
 interface Known {
   heardAtMs: number
-  /** When it last failed: what was heard before says nothing any more. */
+  /** When it last failed: anything heard before that no longer counts. */
   doubtedAtMs: number
-  /** Requests of ours that are under way there. */
+  /** Requests of this gateway that are under way there. */
   underWay: number
   probing: Promise<Verdict> | undefined
-  /** When it was last asked although nobody was to be sent to it. */
+  /** When it was last probed while ejected. */
   askedAgainMs: number
 }
 
 const TTL_MS = 30_000
-/** Who is left out is asked so often whether it is back, while there are requests that it could have had. */
+/** How often an ejected replica is probed, while there are requests that it could have served. */
 const ASK_AGAIN_MS = 1000
-/** Who has sent a piece of an answer in this time, and has not finished it, is busy when it does not answer a probe. */
+/** A replica with an unfinished answer that sent a piece of it in this time is busy, not dead, if it ignores a probe. */
 const STILL_PRODUCING_MS = 60_000
 
-/** What this gateway knows of the life of replicas, from what they and their nodes say. Nothing of it is on the bus. */
+/** Which replicas this gateway believes to be alive, from their answers and from control's word on their nodes. */
 export class Liveness {
   readonly #deps: LivenessDeps
   readonly #ttlMs: number
@@ -50,8 +50,8 @@ export class Liveness {
   }
 
   /**
-   * Why a replica is left out for now, if it is. It is asked now and then whether it is back, and no request waits for
-   * that: one that was away for a minute would else be left out for another.
+   * Why a replica is ejected for now, if it is. An ejected replica is probed now and then, without a request waiting for it;
+   * otherwise one that was away for a minute would stay out for another.
    */
   whyOut(route: LiveRoute): string | undefined {
     const why = this.#outliers.whyOut(route)
@@ -59,11 +59,11 @@ export class Liveness {
     return why
   }
 
-  /** Undefined when the replica is known to live, so that nobody waits; else what a probe finds. */
+  /** Undefined when the replica is known to be alive, so that no request waits; else the result of a probe. */
   check(route: LiveRoute, nowMs = this.#deps.clock.nowMs()): Promise<Verdict> | undefined {
     const known = this.#known(route)
     if (this.#ttlMs === 0 || this.#isConfirmed(route, known, nowMs)) return undefined
-    // All who ask meanwhile get the same answer, and none of them can end the probe by going away.
+    // All requests share one probe, and a client that goes away does not end it.
     known.probing ??= this.#probe(route, known).finally(() => (known.probing = undefined))
     return known.probing
   }
@@ -74,20 +74,20 @@ export class Liveness {
     return new Contact(known, route, this)
   }
 
-  /** It has answered a request. */
+  /** The replica has answered a request. */
   answered(route: LiveRoute, known: Known, nowMs = this.#deps.clock.nowMs()): void {
     known.heardAtMs = nowMs
-    // Of the same millisecond as a failure, the success is the later word.
+    // In the same millisecond as a failure, the success wins.
     known.doubtedAtMs = -Infinity
     this.#outliers.succeeded(route)
   }
 
-  /** It could not be reached, or broke off: it is asked before the next request is sent to it. */
+  /** It could not be reached, or broke off: it is probed before the next request is sent to it. */
   doubt(route: LiveRoute): void {
     this.#known(route).doubtedAtMs = this.#deps.clock.nowMs()
   }
 
-  /** No connection to it. */
+  /** The replica could not be reached. */
   failed(route: LiveRoute, why: string): void {
     this.#failed(route, why)
     this.#deps.onUnreachable?.(route)
@@ -98,7 +98,7 @@ export class Liveness {
     this.#outliers.failed(route, why)
   }
 
-  /** Its node refused in its stead. Of a replica that is not there, or is another, nothing is to be expected. */
+  /** Its node refused in its place. A replica that is not there (404), or has another generation (409), cannot serve. */
   refused(route: LiveRoute, status: number): void {
     const why = `refused with status ${status}`
     if (status === 404 || status === 409) {
@@ -167,15 +167,15 @@ export class Contact {
     this.#liveness = liveness
   }
 
-  /** Something of its answer has come. */
+  /** A piece of its answer has arrived. */
   heard(nowMs: number): void {
-    // Only the first piece says that it takes requests; the others come on a connection that it already has.
+    // Only the first piece shows that the replica accepts requests; later ones come on an open connection.
     if (this.#hasAnswered) this.#known.heardAtMs = nowMs
     else this.#liveness.answered(this.#route, this.#known, nowMs)
     this.#hasAnswered = true
   }
 
-  /** Once, whatever became of it. */
+  /** Must be called once, whatever the outcome. */
   end(): void {
     this.#known.underWay -= 1
   }

@@ -5,10 +5,10 @@ import { RouteNotes } from './per-route.ts'
 import type { LiveRoute, LiveTable } from '../table/routing-table.ts'
 
 interface Outlier {
-  /** In a row. */
+  /** Failures in a row. */
   failures: number
   outUntilMs: number
-  /** How long it was left out the last time; 0 when it never was. */
+  /** How long it was ejected the last time; 0 when it never was. */
   outForMs: number
   why: string
 }
@@ -17,7 +17,7 @@ export interface OutlierDeps {
   table: Pick<LiveTable, 'route'>
   clock: Pick<Clock, 'nowMs'>
   log: Logger
-  /** Told of each that is left out. */
+  /** Called for each replica that is ejected. */
   onEjected?: ((route: LiveRoute) => void) | undefined
 }
 
@@ -26,9 +26,9 @@ const FIRST_OUT_MS = 5000
 const MOST_OUT_MS = 60_000
 
 /**
- * Replicas that are left out for a while. After three failures in a row one is out for 5 s, and each failure after that
- * doubles the time up to 60 s. A replica that its node does not know, or knows as another's, is out for 60 s at once, unless
- * the table names it anew. One success, be it that of a probe while it is out, and all is forgotten.
+ * Ejected replicas. After three failures in a row a replica is out for 5 s, and each failure after that doubles the time, up
+ * to 60 s. A replica that its node does not know, or knows with another generation, is out for 60 s at once, unless the
+ * table gives it a new route. One success, even of a probe during the ejection, clears all of that.
  */
 export class Outliers {
   readonly #clock: Pick<Clock, 'nowMs'>
@@ -54,7 +54,7 @@ export class Outliers {
   failed(route: LiveRoute, why: string): void {
     const nowMs = this.#clock.nowMs()
     const { failures, outUntilMs, outForMs } = this.#notes.get(route) ?? { failures: 0, outUntilMs: 0, outForMs: 0 }
-    // What was on its way to it when it was left out may still fail, all of it at once.
+    // Requests that were under way at the ejection may all fail at once; they do not count.
     if (outUntilMs > nowMs) return
     const outlier = { failures: failures + 1, outUntilMs: 0, outForMs, why: '' }
     if (outlier.failures >= FAILURES_UNTIL_OUT) {
@@ -81,7 +81,7 @@ export class Outliers {
     outlier.why = `ejected: ${why}`
     const ids = { replica: replicaId, node: nodeName }
     this.#lines.tell(`${replicaId} ${why}`, (repeated) => {
-      this.#log.warn({ ...ids, forMs: outlier.outForMs, why, ...repeated }, 'gateway: leaves a replica out')
+      this.#log.warn({ ...ids, forMs: outlier.outForMs, why, ...repeated }, 'gateway: a replica is ejected')
     })
     this.#onEjected?.(route)
   }

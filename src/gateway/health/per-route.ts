@@ -6,12 +6,12 @@ interface Noted<T> {
   note: T
 }
 
-/** Up to here nothing is looked through for what the table no longer holds. */
+/** Up to this many notes, none are checked for replicas that have left the table. */
 const FEW = 1024
 
 /**
- * What a gateway has noticed about replicas by itself. A note is about one generation at one address: when the table
- * names others, it is void. Notes of replicas that have left the table go when they become many.
+ * A gateway's own notes about replicas. A note holds for one generation at one address: when the table names others, it is
+ * void. Notes of replicas that have left the table are removed when there are many.
  */
 export class RouteNotes<T> {
   readonly #table: Pick<LiveTable, 'route'>

@@ -7,8 +7,8 @@ import { replicaAt } from '../table/replica-at.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
 /**
- * `silent` took the connection and said nothing: it may be busy. `dead` cannot be connected to, or its node refuses in its
- * stead; `status` is that of the refusal.
+ * `silent`: the replica accepted the connection and did not answer; it may be busy. `dead`: it cannot be connected to, or
+ * its node refused in its place, with `status`.
  */
 export type Verdict =
   | { state: 'alive' }
@@ -20,8 +20,8 @@ export type Probe = (route: LiveRoute) => Promise<Verdict>
 const ANSWER_WITHIN_MS = 2000
 
 /**
- * Asks a replica whether it is there. The list of models costs no engine more than a few bytes, and one that has no such
- * list says so, which is as good: any answer of the engine's own means that it lives.
+ * Probes a replica. It asks for the list of models, which is cheap for every engine; an engine without one answers an error,
+ * which is as good: any answer of the engine itself means that it is alive.
  */
 export async function probe(route: LiveRoute, client: ClientTls): Promise<Verdict> {
   const at = replicaAt(route, client)
@@ -32,8 +32,8 @@ export async function probe(route: LiveRoute, client: ClientTls): Promise<Verdic
 }
 
 /**
- * Why the node of a replica does not answer, if it does not. Its worker answers this by itself, so it says nothing of
- * engines, which may be busy, and says it at once: nothing holds up a worker for long.
+ * Why the node of a replica does not answer; undefined when it does. The worker answers by itself and at once, so this says
+ * nothing about its engines, which may be busy.
  */
 export async function probeNode(route: LiveRoute, client: ClientTls): Promise<string | undefined> {
   const answer = await ask(route, client, REPLICAS_PREFIX)
@@ -42,10 +42,10 @@ export async function probeNode(route: LiveRoute, client: ClientTls): Promise<st
 
 type Answer = { status: number; isRefusal: boolean } | Exclude<Verdict, { state: 'alive' }>
 
-/** The connection is a new one, because a kept one may be dead without knowing. */
+/** Uses a new connection, because a kept one may be dead unnoticed. */
 function ask(route: LiveRoute, client: ClientTls, path: string): Promise<Answer> {
   const at = replicaAt(route, client)
-  if (!at) return Promise.resolve({ state: 'dead', why: `"${route.address}" is no address` })
+  if (!at) return Promise.resolve({ state: 'dead', why: `"${route.address}" is not a valid address` })
   const { host, port, headers, tls } = at
   return new Promise((resolve) => {
     const createConnection = () =>

@@ -3,51 +3,51 @@ import type { Logger } from '../../platform/run/log.ts'
 import { RepeatedLines } from '../../platform/run/repeated-lines.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
-/** A request at a replica, whose answer is awaited. */
+/** A request at a replica that waits for its answer. */
 export interface Awaited {
   readonly route: LiveRoute
-  /** Pieces of the answer that have come. */
+  /** Pieces of the answer that have arrived. */
   readonly pieces: number
-  /** Nothing has reached the client, and there is another replica to ask. */
+  /** Nothing has reached the client, and there is another replica. */
   mayMove(): boolean
   giveUp(why: string): void
-  /** Where it stands among those that are watched, if it does. Whoever watches keeps this. */
+  /** Its index in `Silence`'s list, if it is watched. Only `Silence` writes it. */
   place?: number | undefined
 }
 
 export interface SilenceDeps {
   clock: Clock
   log: Logger
-  /** Why the node of a replica does not answer, if it does not. */
+  /** Why the node of a replica does not answer; undefined when it does. */
   askNode: (route: LiveRoute) => Promise<string | undefined>
-  /** How long an engine may take to begin its answer; Infinity is for as long as it needs. */
+  /** How long an engine may take to begin its answer; Infinity sets no limit. */
   answerWaitMs?: number | undefined
 }
 
 const LOOK_EVERY_MS = 1000
-/** Whoever is found silent so often may have been cut off, so its node is asked. */
+/** After so many silent checks a request's node may be cut off, so it is probed. */
 const ASK_AFTER_LOOKS = 3
 /** A request that cannot go elsewhere waits so long for its node to come back. */
 const PATIENCE_LOOKS = 20
-/** Nodes that are asked at once; the others have their turn at the next look. */
+/** Nodes probed at once; the others follow at the next check. */
 const MOST_ASKED = 50
-/** Longer than the longest prompt takes on a processor. */
+/** Longer than the longest prompt takes on a CPU. */
 export const ANSWER_WAIT_MS = 3_600_000
 
 /**
- * Finds requests that wait for a node that is gone without a word: a network that swallows everything, a machine that
- * stands still. An engine may be silent for as long as it likes, because it may be busy; its node answers always. Those
- * that may go to another replica do so at once, the others when they have waited in vain for a while.
+ * Finds requests that wait for a node that went silently: behind a network that drops everything, or on a machine that
+ * hangs. A silent engine may be busy, but a live node always answers. Requests that may go to another replica do so at once,
+ * the others after they have waited a while.
  */
 export class Silence {
   readonly #deps: SilenceDeps
   readonly #lines: RepeatedLines
   /**
-   * A list in which each knows its place. A map's old table, when it is full of what was deleted, lives on until the next
-   * big collection of garbage and keeps all that was ever in it: with one, a third of all memory of requests grew old.
+   * A list in which each entry knows its index. Not a Map: its old tables survive until a full garbage collection and keep
+   * their deleted entries, so a third of all memory of requests was promoted to the old generation.
    */
   readonly #watched: Awaited[] = []
-  /** The pieces that there were at the last look; and looks in a row that found no more, as the time of day may jump. */
+  /** Pieces at the last check; and checks in a row without a new one. Counts, not times, because the clock may jump. */
   readonly #pieces: number[] = []
   readonly #silentLooks: number[] = []
   readonly #asked = new Set<string>()
@@ -98,7 +98,7 @@ export class Silence {
     this.#endLate()
   }
 
-  /** Of engines that have said nothing. One that has begun may take as long as it likes for the rest. */
+  /** Gives up requests whose engine has sent nothing in time. An answer that has begun has no time limit. */
   #endLate(): void {
     const most = this.#answerWaitMs / LOOK_EVERY_MS
     const late = this.#watched.filter(({ pieces }, i) => pieces === 0 && this.#silentLooks[i]! >= most)

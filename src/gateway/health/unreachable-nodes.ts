@@ -7,17 +7,17 @@ export type UnreachableNode = NonNullable<GatewayLoadMessage['unreachable']>[num
 export interface UnreachableNodesDeps {
   table: {
     route(replicaId: string): LiveRoute | undefined
-    /** When control last told us that it had heard a node. */
+    /** When control last reported that it had heard a node. */
     heardAtMs(nodeId: string): number | undefined
   }
   clock: Clock
-  /** Why the node of a replica does not answer, if it does not. */
+  /** Why the node of a replica does not answer; undefined when it does. */
   askNode: (route: LiveRoute) => Promise<string | undefined>
   onChange: () => void
 }
 
 const ASK_AGAIN_MS = 5000
-/** Control has to have heard the node so long after it was out of reach: one that has just died is no such node. */
+/** Control must hear the node for this long after the first failure; a node that has just died is not reported. */
 const HEARD_AFTER_MS = 5000
 const MOST_NODES = 100
 const MOST_TEXT = 200
@@ -26,13 +26,13 @@ interface Known {
   route: LiveRoute
   /** When the first connection failed. */
   sinceMs: number
-  /** Undefined until it was asked. */
+  /** Undefined until the node was probed. */
   why: string | undefined
 }
 
 /**
- * Nodes that control hears and this gateway cannot connect to: a firewall, NAT, a wrong `--advertise`. A failed connection
- * begins it; from then on the node is asked every 5 s until it answers. Nothing of it is on the way of a request.
+ * Nodes that control hears but this gateway cannot connect to, because of a firewall, NAT, or a wrong `--advertise`. After a
+ * failed connection the node is probed every 5 s until it answers. No request waits for that.
  */
 export class UnreachableNodes {
   readonly #deps: UnreachableNodesDeps
@@ -44,7 +44,7 @@ export class UnreachableNodes {
     this.#deps = deps
   }
 
-  /** No connection to a replica. */
+  /** A replica could not be connected to. */
   failed(route: LiveRoute): void {
     if (this.#isDisposed || this.#nodes.has(route.nodeId) || this.#nodes.size >= MOST_NODES) return
     const known = { route, why: undefined, sinceMs: this.#deps.clock.nowMs() }

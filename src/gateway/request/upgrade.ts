@@ -13,13 +13,13 @@ import { serveWhenReady, type Ask, type Done, type ReadyDeps } from '../deliver/
 import { SocketAttempt, type SocketDeps, type Upgrade } from '../deliver/socket-attempt.ts'
 
 export interface UpgradeDeps extends ReadyDeps, SocketDeps {
-  /** The caller; throws when the request may not ask. */
+  /** Returns the caller; throws when the request is not allowed. */
   allow: (request: IncomingMessage) => Caller
 }
 
 /**
- * WebSockets under `/v1/`, such as `/v1/realtime?model=m`: they wait and find their replica as any other request does, and
- * count there as one for as long as they are open. What is said on them is between client and engine.
+ * WebSockets under `/v1/`, such as `/v1/realtime?model=m`. They wait and find their replica like any other request, and
+ * count there as one for as long as they are open. Their messages pass unread between client and engine.
  */
 export function upgradeHandler(deps: UpgradeDeps): UpgradeHandler {
   return async (request, socket, head) => {
@@ -72,7 +72,7 @@ class SocketDelivery extends Delivery {
   }
 }
 
-/** Notices that the client goes away while it waits. Only while no replica has it: two readers of one socket are in each other's way. */
+/** Notices when the client disconnects during the wait. It stops while a replica has the socket, which needs one reader. */
 class WaitingClient {
   readonly #socket: Socket
   readonly #gone = new AbortController()
@@ -98,7 +98,7 @@ class WaitingClient {
   }
 }
 
-/** WebSockets are in no record that is kept: these live as long as the search for a replica. */
+/** No decision is kept for WebSockets: these notes live as long as the search for a replica. */
 function noNotes(): DeliveryNotes & Ask['waits'] {
   return { tries: [], candidates: [], candidateCount: 0, isSampled: false, loadWaitMs: 0, queuedMs: 0 }
 }

@@ -6,19 +6,19 @@ import type { ClientTls, UpstreamTls } from '../../platform/tls/client-tls.ts'
 import type { LiveRoute } from './routing-table.ts'
 
 export interface ReplicaAt extends PooledAddress {
-  /** What the path of every request to it begins with. */
+  /** The prefix of the path of every request to it. */
   path: string
-  /** What its node's data port asks of a gateway; and the same as lines of a head. */
+  /** The headers that the node's data port requires; and the same as lines of a head. */
   headers: Record<string, string>
   lines: string
-  /** How its node is known, when that is spoken to in TLS. */
+  /** The client and the expected certificate, when the data port is encrypted. */
   tls: UpstreamTls | undefined
 }
 
-/** A route never changes: what is new in the table is a new one. */
+/** A route object never changes: a change in the table makes a new one. */
 const known = new WeakMap<LiveRoute, ReplicaAt>()
 
-/** Where a replica is reached. Undefined when the node's address is none. */
+/** Where a replica is reached. Undefined when the node's address is invalid. */
 export function replicaAt(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {
   const found = known.get(route)
   if (found) return found
@@ -27,9 +27,9 @@ export function replicaAt(route: LiveRoute, client: ClientTls): ReplicaAt | unde
   return made
 }
 
-/** Nothing was sent, as where nothing listens. */
+/** An error that counts as a failed connection: nothing was sent. */
 export function noAddress({ address }: LiveRoute): Error {
-  return Object.assign(new Error(`its node has the address "${address}", which is none`), { syscall: 'connect' })
+  return Object.assign(new Error(`its node has an invalid address: "${address}"`), { syscall: 'connect' })
 }
 
 function find(route: LiveRoute, client: ClientTls): ReplicaAt | undefined {

@@ -28,7 +28,7 @@ const SHORT_TURN_MS = 0.2
 export async function closeServer(parts: ServerParts, graceMs: number): Promise<void> {
   const { server, connections, limit, cables, bodies, wire, secured } = parts
   await acceptWaiting(server)
-  // Its own would close those that are idle, too, and at once.
+  // Not `server.close()`, which would also close idle connections, at once.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   connections.close()
   wire?.close()
@@ -41,7 +41,7 @@ export async function closeServer(parts: ServerParts, graceMs: number): Promise<
   }, graceMs)
   await closed
   await limit.whenNone()
-  // Now for what else it holds.
+  // Frees the other resources of the HTTP server, such as its timers.
   server.close()
   clearTimeout(silent)
   clearTimeout(cut)

@@ -6,15 +6,15 @@ import { createServer } from './node-http.ts'
 export interface NodeServerOptions {
   limits: HttpLimits
   keepAliveMs: number
-  /** Requests to speak WebSocket come as `upgrade`. */
+  /** WebSocket upgrades come as the event `upgrade`. */
   takesUpgrades: boolean
-  /** Requests to carry many connections on one come as `upgrade`. */
+  /** Upgrades to a mux come as the event `upgrade`. */
   takesCables: boolean
 }
 
 const PROBE_AFTER_MS = 30_000
 
-/** The server of node:http, with what it would do by itself switched off where this program does it. */
+/** A node:http server, with those of its checks switched off that Flotilla makes itself. */
 export function openNodeServer({ limits, keepAliveMs, takesUpgrades, takesCables }: NodeServerOptions): Server {
   const server = createServer({
     headersTimeout: limits.headMs,
