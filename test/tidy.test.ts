@@ -16,6 +16,9 @@ interface File {
 
 const files = listFiles()
 const markdown = files.filter(({ name }) => name.endsWith('.md'))
+const pages = markdown.filter(({ name }) =>
+  /^(README|CHANGELOG|CONTRIBUTING|docs\/guide\/.*|ops\/README)\.md$/.test(name),
+)
 const code = files.filter(({ name }) => /\.(ts|tsx|js|mjs|sql|css|html)$/.test(name))
 const tests = files.filter(({ name }) => /\.(test|e2e)\.tsx?$/.test(name))
 const source = code.filter(({ name }) => name.startsWith('src/'))
@@ -175,15 +178,18 @@ test('every link of a page to a file leads to one in the repository', () => {
 })
 
 test('pages for people wrap at 120 columns', () => {
-  const pages = markdown.filter(({ name }) =>
-    /^(README|CHANGELOG|CONTRIBUTING|docs\/guide\/.*|ops\/README)\.md$/.test(name),
-  )
   const wide = pages.flatMap(({ name, lines }) =>
     proseOf(lines)
       .filter(({ text }) => text.length > 120 && !/^(\||!\[|\s*<)/.test(text) && text.trim().includes(' '))
       .map(({ line }) => `${name}:${line}: wrap it`),
   )
   expect(wide).toEqual([])
+})
+
+test('pages for people name the actor', () => {
+  // CONTRIBUTING.md says which words these are.
+  const others = pages.filter(({ name }) => name !== 'CONTRIBUTING.md')
+  expect(find(others, /\b(whom|nobody|somebody)\b/i, 'say which client, gateway, worker or person')).toEqual([])
 })
 
 test('the changelog begins with the version of the package, and goes down from there', () => {
