@@ -7,10 +7,10 @@ import { openEvents, type SentEvent } from '../http/client/sse-reader.ts'
 import { WHERE_KEYS_ARE, type Cluster } from './cluster.ts'
 import { plain } from './terminal/text-width.ts'
 
-/** What fills the path of a route; what its path does not name goes into the query. */
+/** Values for the parameters in a route's path; the others go into the query. */
 export type Params = Readonly<Record<string, string>>
 
-/** An event of a stream: its name, `message` when it has none, and what it holds. */
+/** An event of a stream: its name (`message` if it has none) and its data. */
 export interface ApiEvent {
   event: string
   data: unknown
@@ -23,17 +23,20 @@ export interface AdminClient {
     body?: AdminBody<N>,
     signal?: AbortSignal,
   ): Promise<AdminReply<N>>
-  /** The events of a route that streams. Resolves when the stream has begun; it fails where the connection is lost. */
+  /**
+   * The events of a streaming route. Resolves when the stream has begun; the iteration fails when the connection is
+   * lost.
+   */
   follow(name: AdminRouteName, params: Params, signal: AbortSignal): Promise<AsyncIterable<ApiEvent>>
-  /** The time at the frontend as of its last answer: ages are reckoned by its clock, not by ours. */
+  /** The time at the frontend as of its last answer: ages are computed by its clock, not by ours. */
   nowMs(): number
 }
 
 const TIMEOUT_MS = 30_000
-/** A stream says a word every 15 s; four times that without one is a connection that nobody has ended. */
+/** A stream sends something every 15 s; after four times that without a byte the connection is considered dead. */
 const QUIET_LIMIT_MS = 60_000
 
-/** The admin API as the table of routes declares it. What is refused comes as an AppError with the API's own words. */
+/** The admin API as the table of routes declares it. A refusal becomes an AppError with the API's own message. */
 export function adminClient(cluster: Cluster): AdminClient {
   let nowMs = Date.now()
   return {
@@ -76,7 +79,7 @@ async function* parseEvents(events: AsyncIterable<SentEvent>): AsyncGenerator<Ap
   }
 }
 
-/** Undefined when it is none: whoever expects something will not find it there. */
+/** Undefined when it is not JSON: the caller then finds the expected fields missing. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -85,19 +88,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The body as it came: fields that this version does not know belong to the output of --json too. */
+/** The body as it came: fields that this version does not know belong to the output of --json, too. */
 function understood(cluster: Cluster, schema: z.ZodType, body: unknown): unknown {
   const parsed = schema.safeParse(body)
   if (!parsed.success) throw misunderstood(cluster, parsed.error.issues[0])
   return body
 }
 
-/** Asks, and tells in words why there is no answer. */
+/** Sends the request, and explains connection errors. */
 export async function reach<T>(cluster: Cluster, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    // It says already what to do.
+    // It has a remedy already.
     if (error instanceof AppError) throw error
     throw unreachable(cluster, error)
   }
@@ -121,12 +124,12 @@ function whyUnreachable(error: unknown): string {
     ECONNRESET: 'it ended the connection',
   }
   if (name === 'AbortError' || name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
-  // Happy eyeballs: several addresses were tried, and the error of the first tells as much as all of them.
+  // Happy eyeballs: several addresses were tried, and the first error says as much as all of them.
   const first = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : undefined
   return reasons[code ?? first?.code ?? ''] ?? plain(messageOf(first ?? error))
 }
 
-/** What an answer that is none means. */
+/** The error for a refusal. */
 export function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'status' | 'body'>): AppError {
   if (status === 401) {
     const text = `${cluster.url} does not accept the admin key ${cluster.keyFrom}. ${WHERE_KEYS_ARE}`
@@ -141,7 +144,7 @@ export function refusal(cluster: Cluster, { status, body }: Pick<JsonAnswer, 'st
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {
-  // What the API calls a mistake in usage is a refusal here: exit code 2 is for this program's own arguments.
+  // A usage error of the API is a refusal here: exit code 2 is for this program's own arguments.
   return typeof code === 'string' && code in errorTable && code !== 'usage'
 }
 

@@ -3,14 +3,14 @@ import { AppError } from '../platform/errors.ts'
 import type { Client } from './client.ts'
 import { plain } from './terminal/text-width.ts'
 
-/** What one node answered, or why it did not. */
+/** The answer of one node, or its error. */
 export type AtNode<T> =
   | { node: NodeView; reply: T; error?: undefined }
   | { node: NodeView; reply?: undefined; error: AppError }
 
 const MOST_AT_ONCE = 8
 
-/** Asks several nodes, a few at a time. Answers in their order; one that fails spoils nothing for the others. */
+/** Asks several nodes, a few at a time. Results are in the nodes' order; one failure does not affect the others. */
 export async function atNodes<T>(
   nodes: readonly NodeView[],
   ask: (node: NodeView) => Promise<T>,
@@ -33,7 +33,7 @@ async function askOne<T>(node: NodeView, ask: (node: NodeView) => Promise<T>): P
   }
 }
 
-/** Those that answered; of the others a person is told. When none did there is nothing to show. */
+/** The nodes that answered; the errors of the others are printed. Throws when no node answered. */
 export function answered<T>({ terminal }: Client, results: readonly AtNode<T>[]): { node: NodeView; reply: T }[] {
   const failed = results.flatMap(({ error }) => error ?? [])
   if (failed.length > 0 && failed.length === results.length) throw failed[0]!
@@ -44,7 +44,7 @@ export function answered<T>({ terminal }: Client, results: readonly AtNode<T>[])
   })
 }
 
-/** For --json: what each node answered, with its name; the error where it failed. */
+/** For --json: the answer of each node, with its name; the error where it failed. */
 export function jsonAt<T>(results: readonly AtNode<T>[], fields: (reply: T) => object): object[] {
   return results.map(({ node, reply, error }) => ({
     node_id: node.id,

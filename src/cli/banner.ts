@@ -2,26 +2,26 @@ import { shellWord } from './terminal/format.ts'
 
 export interface Banner {
   url: string
-  /** Of its certificate, when it has one. */
+  /** The fingerprint of its certificate, if it has one. */
   fingerprint?: string | undefined
-  /** That certificate, for clients that would not trust it without. */
+  /** The certificate's file, for clients that would not trust it otherwise. */
   certificate?: string | undefined
   /** Whether a program on this machine needs no key. */
   localInference?: boolean
-  /** Where a browser goes, and what to know about it. */
+  /** The dashboard's address, and a remark. */
   dashboard: string
   folder: string
   /** Models that answer now. */
   models: string[]
-  /** Those that should and do not. */
+  /** Models that should answer and do not. */
   absent?: readonly { model: string; why: string }[]
   version: string
   colour: boolean
-  /** What to do next, besides asking. */
+  /** The next step, besides asking a model. */
   hint?: string
 }
 
-/** What a person needs to know once everything serves. */
+/** What a person needs once all parts serve. */
 export function banner(shown: Banner): string {
   const { url, fingerprint, certificate, dashboard, folder, models, absent = [], version, colour, hint } = shown
   const { localInference = true } = shown
@@ -56,13 +56,13 @@ export function banner(shown: Banner): string {
   return lines.join('\n')
 }
 
-/** One line that works when pasted into any shell, whatever the model is called. */
+/** A line that works when pasted into any shell, whatever the model's name. */
 export function curlLine(
   url: string,
   model: string,
   { certificate, keyFile }: { certificate?: string | undefined; keyFile?: string | undefined } = {},
 ): string {
-  // The model that comes along knows what this is.
+  // The bundled model knows the answer.
   const content = model === 'skipper' ? 'What is a slot?' : 'Hello'
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] })
   const trust = certificate === undefined ? '' : ` --cacert ${shellWord(certificate)}`

@@ -5,27 +5,27 @@ import { painter, type Paint } from './terminal/style.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { Clock } from '../platform/run/clock.ts'
 
-/** What a command that talks to a cluster works with. */
+/** The tools of a command that talks to a cluster. */
 export interface Client {
   api: AdminClient
   cluster: Cluster
   terminal: Terminal
   clock: Clock
   json: boolean
-  /** The flags that lead a further command to the same cluster, to be put at its end. */
+  /** Flags that make another command use the same cluster, to append to it. */
   sameCluster: string
 }
 
-/** What the command line holds for a command, beside the options of all. */
+/** The command line's values for a command, beside the common options. */
 export type Given = Pick<Invocation, 'values' | 'own' | 'lists' | 'rest'>
 
-/** One subcommand: does its work and answers with the exit code. */
+/** One subcommand: does its work and returns the exit code. */
 export type Act = (client: Client, given: Given) => Promise<number>
 
-/** The exit code that shells expect of a program that Ctrl-C has ended. */
+/** The exit code that shells expect after Ctrl-C. */
 export const INTERRUPTED = 130
 
-/** How rendered text looks and what it is reckoned from. */
+/** How text is rendered, and the time it refers to. */
 export interface View {
   nowMs: number
   width: number

@@ -6,23 +6,23 @@ import { AppError } from '../platform/errors.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 import { readTrust, type Trust } from '../platform/tls/trust.ts'
 
-/** Which cluster a command talks to, and with which key. */
+/** The cluster that a command talks to, and the key for it. */
 export interface Cluster {
   url: string
   key: string
-  /** Words for where the key came from. */
+  /** Says where the key came from. */
   keyFrom: string
   /** The data folder of the frontend, when it runs on this machine. */
   folder: string | undefined
-  /** Other machines cannot reach the frontend. False when we cannot know. */
+  /** Other machines cannot reach the frontend. False when unknown. */
   isLoopbackOnly: boolean
-  /** How the frontend is recognised at an https address. */
+  /** How to verify the frontend at an https address. */
   trust: Trust
-  /** By which a machine that joins knows the frontend, when it has to be told. */
+  /** The certificate's fingerprint, if a joining machine needs it. */
   fingerprint: string | undefined
 }
 
-/** The one that is named, else the one that runs on this machine with this data folder. */
+/** The named cluster, else the frontend of this data folder on this machine. */
 export function findCluster(config: Pick<Config, 'url' | 'key' | 'data' | 'ca' | 'fingerprint'>): Cluster {
   const { url, key, data } = config
   const local = readEndpoint(data)
@@ -36,7 +36,7 @@ export function findCluster(config: Pick<Config, 'url' | 'key' | 'data' | 'ca' |
   const isLoopbackOnly = isLocal && isLoopback(hostAndPort(local.listen)?.host ?? '')
   const at = { url: url ?? local!.url, folder: isLocal ? data : undefined, isLoopbackOnly, trust, fingerprint }
   if (key !== undefined) return { ...at, key, keyFrom: 'given with --key or FLOTILLA_KEY' }
-  // The key of one cluster is nothing to send to another.
+  // One cluster's key must not be sent to another.
   if (!isLocal) throw new AppError('usage', `The admin key of ${url} is needed. ${WHERE_KEYS_ARE}`)
   const path = join(data, 'admin.key')
   const found = readText(path)
@@ -56,13 +56,13 @@ interface Endpoint {
   self_signed: boolean
 }
 
-/** What was said counts; else on this machine the frontend itself has said which certificate it shows. */
+/** The flags count first; else, on this machine, the frontend's own file says which certificate it shows. */
 function trustIn({ ca, fingerprint }: Pick<Config, 'ca' | 'fingerprint'>, local: string | undefined): Trust {
   if (ca !== undefined || fingerprint !== undefined) return readTrust(ca, fingerprint)
   return local === undefined ? {} : { fingerprints: [local] }
 }
 
-/** The frontend that runs with this data folder; it writes the file when it serves and removes it when it ends. */
+/** The frontend of this data folder; it writes the file when it serves and removes it when it ends. */
 function readEndpoint(data: string): Endpoint | undefined {
   const path = join(data, 'endpoint.json')
   const text = readText(path)
@@ -79,7 +79,7 @@ function readEndpoint(data: string): Endpoint | undefined {
       return { url, listen, fingerprint: known, self_signed: selfSigned === true }
     }
   } catch {
-    // Told below: whatever it holds, it is not what a frontend writes.
+    // Reported below: the content is not what a frontend writes.
   }
   throw new AppError('usage', `${path} does not hold the URL of a frontend. Name one with --url and --key.`)
 }

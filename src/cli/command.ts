@@ -1,14 +1,14 @@
 import type { OptionName } from './config/options.ts'
 
-/** What can be asked for on the command line, as data: the parser and the help read the same declarations. */
+/** The commands as data: the parser and the help read the same declarations. */
 export interface Command extends Syntax {
   name: string
   summary: string
-  /** What a person should know before using it, in a few lines. */
+  /** What to know before using it, in a few lines. */
   about: string
   options: readonly OptionName[]
   examples: readonly string[]
-  /** The first is meant when none is named. */
+  /** The first one is the default. */
   subcommands?: readonly Subcommand[]
 }
 
@@ -26,34 +26,34 @@ export interface Syntax {
   flags?: Readonly<Record<string, Flag>>
   /** Flags of which one has to be given. */
   oneOf?: readonly string[]
-  /** What follows `--`, taken as it stands: its name in help texts. */
+  /** The name, in help texts, of the arguments after `--`. */
   rest?: string
 }
 
 export interface Argument {
   name: string
   optional?: true
-  /** Takes all that follows. */
+  /** Takes all further arguments. */
   many?: true
-  /** The value that takes back what it sets. */
+  /** The value that resets it. */
   clear?: string
-  /** All that it may be. */
+  /** The allowed values. */
   values?: readonly string[]
 }
 
 export interface Flag {
-  /** What stands for the value in help texts; without it the flag stands alone. */
+  /** The placeholder for the value in help texts; without it the flag takes none. */
   value?: string
   /** One letter that stands for it. */
   short?: string
   /** May be given more than once, each with a value. */
   many?: true
-  /** The value that takes back what the flag has set, where it changes something that stays. */
+  /** The value that resets what the flag has set, if the setting is permanent. */
   clear?: string
   help: string
 }
 
-/** What every command takes that talks to a cluster. */
+/** The options of every command that talks to a cluster. */
 export const clientOptions: readonly OptionName[] = ['url', 'key', 'ca', 'fingerprint', 'json', 'data']
 
 /** `drain`, `<node>`, `[--wait]`: as help texts show it. Other flags with a value are told below it. */

@@ -6,7 +6,7 @@ import { plain } from './terminal/text-width.ts'
 /** An id may be shortened to no less than this: shorter beginnings are rather mistyped names. */
 const LEAST_PREFIX = 4
 
-/** The one thing that a person means by its id, its name or the beginning of its id. */
+/** The thing that the argument names: by its id, its name or the beginning of its id. */
 export function findOne<T extends { id: string; name: string }>(noun: string, wanted: string, all: readonly T[]): T {
   const byId = all.filter(({ id }) => id === wanted)
   const byName = all.filter(({ name }) => name === wanted)

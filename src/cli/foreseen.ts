@@ -5,11 +5,11 @@ import { plain } from './terminal/text-width.ts'
 
 export interface Foreseen {
   left: readonly LeftModel[]
-  /** What to know before, in sentences. */
+  /** The consequences, in sentences. */
   text: string
 }
 
-/** Which models an idea would leave without a replica. A frontend of the release before cannot say; then none. */
+/** Which models a change would leave without a replica. A frontend of the release before cannot say; then none. */
 export async function foreseen({ api }: Client, idea: Partial<WhatIfInput>): Promise<Foreseen> {
   try {
     const plan = await api.call('whatIf', {}, { node_lost: [], drain: [], add_nodes: [], rules: [], ...idea })

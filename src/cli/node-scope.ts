@@ -5,7 +5,7 @@ import { findOne } from './find-one.ts'
 import { few } from './terminal/format.ts'
 import { plain } from './terminal/text-width.ts'
 
-/** The nodes to look at: those that are named, else all that are there. */
+/** The nodes to read from: the named ones, else all that are not offline. */
 export async function nodesToRead({ api }: Client, { lists }: Given): Promise<NodeView[]> {
   const all = await api.call('listNodes')
   const names = lists.get('node')
@@ -13,8 +13,8 @@ export async function nodesToRead({ api }: Client, { lists }: Given): Promise<No
 }
 
 /**
- * The nodes to do something at: those that are named, or --all that are there; the parser asks for one of the two. A person
- * is told of those that are left out, as far as it `concerns` them.
+ * The nodes to change: the named ones, or --all that are not offline; the parser requires one of the two. Nodes that
+ * are left out are listed, as far as it `concerns` them.
  */
 export async function nodesToChange(
   client: Client,

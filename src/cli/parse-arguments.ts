@@ -26,14 +26,14 @@ export type Arguments =
   | { kind: 'version' }
   | ({ kind: 'run' } & Invocation)
 
-/** What the command line asks for. Mistakes are told with the nearest thing that exists. */
+/** Parses the command line. Errors suggest the closest existing name. */
 export function parseArguments(args: readonly string[]): Arguments {
   const [first, ...rest] = args
   if (first === '--version' || first === '-v' || first === 'version') return { kind: 'version' }
   if (first === undefined || first === '--help' || first === '-h') return { kind: 'help', command: undefined }
   if (first === 'help') return rest[0] === undefined ? { kind: 'help', command: undefined } : helpOn(rest[0], rest[1])
   const command = findCommand(first)
-  // What follows `--` is not ours to read.
+  // Arguments after `--` are not parsed here.
   const ours = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
   if (ours.includes('--help') || ours.includes('-h') || (command.subcommands && ours[0] === 'help')) {
     const named = command.subcommands?.find(({ name }) => ours.includes(name))
@@ -69,7 +69,7 @@ function findSubcommand(command: Command, name: string | undefined): Subcommand 
   throw mistake(command.name, `there is no "${name}"${hint}`)
 }
 
-/** Words that mean the same in other programs; where a command has one of them, the others stand for it. */
+/** Synonyms from other programs; if a command has one of them, the others mean it. */
 const SAME = [
   ['list', 'ls'],
   ['show', 'get', 'describe'],
@@ -80,14 +80,14 @@ const SAME = [
 function findMeant(subcommands: readonly Subcommand[], name: string): Subcommand | undefined {
   const same = SAME.find((words) => words.includes(name)) ?? []
   const meant = subcommands.filter((candidate) => same.includes(candidate.name))
-  // Where it could mean two, nobody guesses: a model and its files are removed by different words.
+  // An ambiguous synonym is refused: removing a model and removing its files are different words.
   return meant.length === 1 ? meant[0] : undefined
 }
 
 function parseInvocation(command: Command, args: string[]): Invocation {
   const every = declaredFlags(command, command.subcommands ?? [command])
   const { words, given, rest } = splitArguments(args, every)
-  // Before the words are looked at: the value of a misspelt flag would be taken for one.
+  // Before the words are checked: the value of a misspelt flag would count as a word.
   refuseUnknown(command.name, given, every)
   const subcommand = findSubcommand(command, words[0])
   const where = subcommand && words.length > 0 ? `${command.name} ${subcommand.name}` : command.name

@@ -4,14 +4,14 @@ import { commandHelp, subcommandHelp } from './help.ts'
 
 /** The text of docs/reference/cli.md: what `--help` says of every command. */
 export function cliReference(): string {
-  // Of a machine that is nobody's in particular.
+  // A fixed home in place of this machine's.
   const env = { HOME: '~' }
   const parts = commands.map((command) => {
     const below = (command.subcommands ?? []).map((subcommand) => {
       const title = `### flotilla ${command.name} ${subcommand.name}`
       return `${title}\n\n${fenced(subcommandHelp(command, subcommand))}`
     })
-    // The default is the name of whichever machine this is made on.
+    // The default is the name of the machine that runs this.
     const text = commandHelp(command, env).replace(
       /( {2}--node-name <name>\n)(?: {3,}.*\n)+/,
       '$1      Name of this machine in the cluster\n',

@@ -7,7 +7,7 @@ const WITHIN_MS = 30_000
 
 const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-/** The models that can be asked. Asked of the gateway: an API key may not ask the admin API. */
+/** The models that can be used. From the gateway, because an API key has no access to the admin API. */
 export async function servedModels(cluster: Cluster): Promise<{ name: string }[]> {
   const request = { method: 'GET', token: cluster.key, timeoutMs: WITHIN_MS } as const
   const answer = await reach(cluster, () => requestJson(new URL('/v1/models', cluster.url), request))

@@ -21,7 +21,7 @@ export interface GivenFlag {
   value: string | undefined
 }
 
-/** Sorts arguments into words and flags with their values. Unknown flags come through: who asks knows what to say. */
+/** Sorts arguments into words and flags with their values. Unknown flags pass through; the caller reports them. */
 export function splitArguments(args: string[], declared: readonly DeclaredFlag[]): SplitArguments {
   const options = Object.fromEntries(
     declared.map(({ flag, short, isAlone }) => [
@@ -42,7 +42,7 @@ export function splitArguments(args: string[], declared: readonly DeclaredFlag[]
     else if (token.kind === 'positional') (rest ?? words).push(token.value)
     else {
       const flag = shorts.get(token.rawName) ?? token.rawName
-      // A flag in place of a value is a value that was forgotten.
+      // If a flag follows in place of the value, the value was forgotten.
       const isForgotten = token.inlineValue === false && token.value.startsWith('--')
       const value = alone.has(flag) ? (token.value ?? 'true') : token.value
       given.push({ flag, value: isForgotten ? undefined : value })

@@ -1,11 +1,11 @@
 import { AppError } from '../platform/errors.ts'
 
-/** Admins who change one thing at the same time take turns soon; a loop that runs longer meets a program, not a person. */
+/** Admins who change the same thing at the same time need few tries; a longer loop competes with a program. */
 const MOST_TRIES = 5
 
 /**
- * Reads, merges and saves; `save` names the version that it has read. When another admin was faster, what that one saved is
- * read and merged with: neither change is lost. Commands that read before they write go through here.
+ * Reads, merges and saves; `save` names the version that it has read. If another admin saved first, the new state is
+ * read and merged with: neither change is lost. All commands that read before they write use this.
  */
 export async function unlessChanged<T>(save: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {

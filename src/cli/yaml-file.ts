@@ -11,11 +11,11 @@ export type YamlPath = readonly PropertyKey[]
 export interface YamlFile {
   /** Null when the file is empty. */
   values: unknown
-  /** `file:line` of what is there, or of the nearest thing around it. */
+  /** `file:line` of a value, or of the closest enclosing one. */
   whereIs: (path: YamlPath) => string
 }
 
-/** Reads a YAML file. One that is too long for `what` it shall be is not read at all. */
+/** Reads a YAML file, unless it is too long for `what` it should be. */
 export async function readYamlFile(path: string, mostBytes: number, what: string): Promise<YamlFile> {
   const text = await readText(path, mostBytes, what)
   // Loaded only when there is a file to read.
@@ -49,7 +49,7 @@ async function readText(path: string, mostBytes: number, what: string): Promise<
   throw new AppError('usage', `${path} has more than ${mostBytes} bytes, which is no ${what}.`)
 }
 
-/** Aliases that multiply are only found out now. */
+/** Aliases that multiply are only detected here. */
 function valuesOf(yaml: Document, path: string): unknown {
   try {
     return (yaml.toJS() as unknown) ?? null

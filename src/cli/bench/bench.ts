@@ -19,13 +19,13 @@ import { Results } from './results.ts'
 import { steadyClock } from './load/steady-clock.ts'
 import { stepFor } from './timeline.ts'
 
-/** Drives a cluster and tells how it did. */
+/** Sends load to a cluster and reports the measurements. */
 export const bench: Act = async (client, given) => {
   const plan = await makePlan(given)
-  // Told now rather than by an error for every request.
+  // Checked first, rather than by an error for every request.
   const models = await servedModels(client.cluster)
   for (const { model } of plan.parts) findNamed('model', model, models)
-  // Opened before anything is sent: a report that cannot be written should not cost an hour to find out.
+  // Opened before anything is sent: an unwritable report must not cost an hour of load.
   const page = given.own.has('html') ? await openPage(given.own.get('html')!) : undefined
   const report = await run(client, plan)
   if (page) {

@@ -1,15 +1,15 @@
-/** Values below this are as good as this; those above `HIGHEST` as good as that. In milliseconds: 1 µs and a day. */
+/** Smaller values count as this; those above `HIGHEST` as that. In milliseconds: 1 µs and a day. */
 const LOWEST = 0.001
 const HIGHEST = 86_400_000
-/** Each bucket ends 2 % above its beginning and is told by its middle, so no value in it is off by more than 1 %. */
+/** Each bucket ends 2 % above its beginning and is reported by its middle, so values are off by at most 1 %. */
 const GROWTH = 1.02
 const LOG_GROWTH = Math.log(GROWTH)
 const SIZE = Math.ceil(Math.log(HIGHEST / LOWEST) / LOG_GROWTH) + 1
 
-/** How far a quantile may lie from the true one, as a share of it. */
+/** The error bound of a quantile, as a share of its value. */
 export const QUANTILE_ERROR = 0.01
 
-/** Values by their size: any number of them in 5 KB. Count, mean, least and most are exact. */
+/** A histogram of any number of values in 5 KB. Count, mean, least and most are exact. */
 export class Histogram {
   readonly #buckets = new Uint32Array(SIZE)
   #count = 0
@@ -57,7 +57,7 @@ export class Histogram {
     return this.#most
   }
 
-  /** From the smallest to the largest: a value, and the share of all values that are not above it. */
+  /** From the smallest to the largest: a value, and the share of all values up to it. */
   *shares(): Generator<{ value: number; share: number }> {
     let passed = 0
     for (let i = 0; i < SIZE; i += 1) {
@@ -73,7 +73,7 @@ function bucketOf(value: number): number {
   return Math.min(SIZE - 1, Math.floor(Math.log(value / LOWEST) / LOG_GROWTH))
 }
 
-/** As far from the beginning of the bucket as from its end, in proportion. */
+/** The geometric middle of a bucket. */
 function middleOf(bucket: number): number {
   return LOWEST * GROWTH ** (bucket + 0.5)
 }

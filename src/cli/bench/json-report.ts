@@ -2,7 +2,7 @@ import { MOST, type Part, type Plan } from './load/mix.ts'
 import type { Range } from './load/random.ts'
 import type { BenchReport } from './report.ts'
 
-/** The report with names as the API has them. Null is what nobody has limited. */
+/** The report with the API's names. Null means no limit. */
 export function jsonReport(report: BenchReport): object {
   return { ...report, plan: viewPlan(report.plan) }
 }

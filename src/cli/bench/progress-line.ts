@@ -8,7 +8,7 @@ import { timeText } from './time-text.ts'
 
 const EVERY_MS = 250
 
-/** How far a run is, on one line that changes; nothing where nobody looks. */
+/** The progress of a run, on one line that changes; nothing without a terminal. */
 export function showProgress(terminal: Terminal, plan: Plan, results: Results, clock: Clock): { end(): void } {
   if (!terminal.interactive) return { end() {} }
   const startMs = clock.nowMs()

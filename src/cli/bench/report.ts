@@ -50,14 +50,14 @@ export interface BenchReport {
   version: string
   url: string
   started_at: string
-  /** Ended by Ctrl-C before all was sent. */
+  /** Ended by Ctrl-C before all requests were sent. */
   interrupted: boolean
   /** From the end of the warm-up to the last answer. */
   elapsed_s: number
   plan: Plan
   all: Figures
   models: ModelReport[]
-  /** How this program itself did: what it was late adds to all times. */
+  /** How this program itself did: its lag adds to all times. */
   driver: { lag_ms: Spread; cpu_share: number; most_in_flight: number }
   quantile_error: number
   timeline: {
@@ -72,7 +72,7 @@ export interface BenchReport {
 export interface ModelReport extends Figures {
   model: string
   balance: Balance
-  /** In the steps of the timeline; null where nothing was due. */
+  /** In the steps of the timeline; null where no request was due. */
   over_time: { first_token_ms: OverTime; whole_ms: OverTime }
   /** The share of streamed answers whose first word had come by a time. */
   first_token_shares: { ms: number; share: number }[]
@@ -92,11 +92,11 @@ export interface ReportInput {
   startedAt: string
   isInterrupted: boolean
   cpuShare: number
-  /** Nothing that servers say may carry it on. */
+  /** Removed from messages of servers. */
   secret: string
 }
 
-/** All that a run has found out, as plain data; tables and pages are made from it. */
+/** The result of a run, as plain data; tables and pages are made from it. */
 export function makeReport(input: ReportInput): BenchReport {
   const { plan, results, balances, secret } = input
   const tallies = [...results.models.entries()]
@@ -215,7 +215,7 @@ function withoutUser(url: string): string {
   return new URL(url).origin
 }
 
-/** Four digits are more than is known. */
+/** Further digits would be noise. */
 function round(value: number): number {
   return value >= 1000 ? Math.round(value) : Number(value.toPrecision(4))
 }

@@ -2,13 +2,13 @@ import { Histogram } from './histogram.ts'
 import type { Failure, FailureKind, Outcome } from './load/outcome.ts'
 import { Timeline } from './timeline.ts'
 
-/** Servers may make up any number of kinds of errors and of replicas. */
+/** Servers may send any number of kinds of errors and of replicas. */
 const MOST_KINDS = 40
 const MOST_REPLICAS = 1000
-/** For gateways that do not tell who answered: they can be asked about as many afterwards. */
+/** If gateways do not name replicas, this many requests can be looked up afterwards. */
 const MOST_IDS = 2000
 
-/** What became of the requests to one model. */
+/** The results of the requests to one model. */
 export class Tally {
   due = 0
   sent = 0
@@ -37,11 +37,11 @@ export class Tally {
   }
 }
 
-/** All that a run found out. What is due before the warm-up has ended is passed over. */
+/** The results of a run. Requests that were due during the warm-up are ignored. */
 export class Results {
   readonly models = new Map<string, Tally>()
   readonly timeline: Timeline
-  /** How late this program was, by its own fault. */
+  /** How late this program sent requests, by its own fault. */
   readonly lag = new Histogram()
   mostInFlight = 0
   inFlight = 0
@@ -60,7 +60,7 @@ export class Results {
   }
 }
 
-/** Writes down what becomes of one request. */
+/** Records the result of one request. */
 class Line {
   readonly #all: Results
   readonly #tally: Tally | undefined

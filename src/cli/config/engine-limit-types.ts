@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseBytes } from '../../core/lib/bytes.ts'
 
-/** What each engine may take of the machine; what is not named has no limit of ours. */
+/** The limits of each engine; a limit that is not set does not apply. */
 export interface EngineLimits {
   memoryBytes?: number
   files?: number
@@ -41,7 +41,7 @@ function pairsOf(text: string): [string, string][] {
     })
 }
 
-/** What is wrong with it; nothing when it was taken. */
+/** An error message; undefined when the value was accepted. */
 function take(limits: EngineLimits, name: string, value: string): string | undefined {
   const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined
   if (name === 'memory') {

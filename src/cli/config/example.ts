@@ -2,7 +2,7 @@ import { options, type Env, type Option } from './options.ts'
 
 /** The text of config.example.yaml: every option with its help and its default, commented out. */
 export function exampleConfig(): string {
-  // The defaults of a machine that is nobody's in particular.
+  // Fixed values in place of this machine's defaults.
   const env: Env = { HOME: '~', XDG_DATA_HOME: undefined }
   const entries = Object.entries(options as Record<string, Option<unknown>>).map(([name, option]) => {
     const own = Object.entries(option.defaultIn ?? {}).map(([command, value]) => `, ${value} in ${command}`)

@@ -120,7 +120,7 @@ export const fingerprints: z.ZodType<string[]> = z
 
 const SIZE_FORMS = 'expected a size such as 500GB or 12GiB, or a number of bytes, at least 1 MiB'
 
-/** Kept as written: a share means bytes only on a machine. */
+/** Kept as text: a share becomes bytes only on a machine. */
 export const budget: z.ZodType<string> = z
   .union([z.string(), z.number().transform(String)], { error: BUDGET_FORMS })
   .refine((value) => parseBudget(value) !== undefined, BUDGET_FORMS)
@@ -156,7 +156,7 @@ export const labels: z.ZodType<Record<string, string>> = z
     return z.NEVER
   })
 
-/** A value with the place it was given at, and another that was passed over for it. */
+/** A value with its place, and another name that was ignored in its favour. */
 export interface Located<T> {
   value: T
   where: string
@@ -167,7 +167,7 @@ export function located<T>(type: z.ZodType<T>): z.ZodType<Located<T>> {
   return z.object({ value: type, where: z.string(), passedOver: z.string().optional() })
 }
 
-/** Text that holds JSON, or a list: what is in it is not for the options to judge. */
+/** JSON as text, or a list: control checks the content. */
 export const ruleList: z.ZodType<string | unknown[]> = z.union([z.string(), z.array(z.unknown())], {
   error: 'expected a list of rules',
 })

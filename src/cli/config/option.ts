@@ -2,7 +2,7 @@ import type { z } from 'zod'
 
 export interface Option<T> {
   type: z.ZodType<T>
-  /** What stands for the value in help texts. */
+  /** The placeholder for the value in help texts. */
   value: string
   help: string
   /** The default as a user would write it, or `undefined` for none. Computed, because some look at the machine. */
@@ -15,7 +15,7 @@ export interface Option<T> {
   secret?: true
   /** A variable of another program or of a standard that means the same. */
   alias?: string
-  /** Keeps the place it comes from: what is wrong with it is only found out later, and must be told with it. */
+  /** Keeps its place: mistakes in the value are found later, and their message names the place. */
   located?: true
 }
 

@@ -11,7 +11,7 @@ export function configurationReference(commandsOf: (name: string) => readonly st
 }
 
 function defaultText(name: string, option: Option<unknown>): string {
-  // Of a machine that is nobody's in particular.
+  // Fixed values in place of this machine's defaults.
   const env: Env = { HOME: '~', XDG_DATA_HOME: undefined }
   const usual = name === 'node_name' ? 'the host name' : option.default(env)
   const own = Object.entries(option.defaultIn ?? {}).map(([command, value]) => `\`${value}\` in ${command}`)

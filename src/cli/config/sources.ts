@@ -6,11 +6,11 @@ import { fileProblem } from '../../platform/file-problem.ts'
 import { yamlProblem } from '../../platform/yaml-problem.ts'
 import { options, variableOf, xdg, type Env, type Option, type OptionName } from './options.ts'
 
-/** A value as it was given, with words for where it came from. */
+/** A value as given, with a description of its source. */
 export interface Given {
   value: unknown
   where: string
-  /** Another name for the same option that was given, too, and does not count. */
+  /** Another name for the same option that was also given and is ignored. */
   passedOver?: string
 }
 
@@ -20,8 +20,8 @@ export interface ConfigFile {
 }
 
 /**
- * The file named by --config, else flotilla.yaml here, else the one in the XDG configuration folder, else none. A document
- * for `flotilla apply -f` may have the same name; only when it is named is it taken for the configuration, and refused.
+ * The file named by --config, else flotilla.yaml here, else the one in the XDG configuration folder, else none. A
+ * document for `flotilla apply -f` may have the same name; it is refused only if it was named explicitly.
  */
 export async function findConfigFile(
   named: string | undefined,

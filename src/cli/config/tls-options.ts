@@ -1,6 +1,6 @@
 import { fingerprints, oneOf, text } from './option-types.ts'
 
-/** What is encrypted, with what, and who is known by what. */
+/** What is encrypted, with which certificates, and how peers are verified. */
 export const tlsOptions = {
   tls: {
     type: oneOf(['off', 'self-signed']),

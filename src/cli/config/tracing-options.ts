@@ -4,7 +4,8 @@ import { share, text } from './option-types.ts'
 /** Where traces go. */
 export const tracingOptions = {
   otlp_endpoint: {
-    // Judged by who traces: the standard's variable may hold an address for another protocol, which is nobody else's problem.
+    // Checked by the tracer: the standard's variable may hold an address for another protocol, which matters to no
+    // other command.
     type: text,
     value: 'url',
     help: 'OpenTelemetry collector for traces of requests (OTLP over HTTP, as JSON), such as http://127.0.0.1:4318; without it tracing is off',

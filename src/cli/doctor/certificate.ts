@@ -7,7 +7,7 @@ import { broken, note, ok, type Finding } from './finding.ts'
 const WITHIN_MS = 5000
 const SOON_MS = 14 * 86_400_000
 
-/** How the frontend is spoken to, and how long its certificate lasts. Whom to trust was judged when it was asked. */
+/** Whether the connection is encrypted, and how long the certificate lasts. Trust was checked by the request before. */
 export async function lookAtCertificate({ url }: Pick<Cluster, 'url'>): Promise<Finding[]> {
   const { protocol, hostname, port } = new URL(url)
   const host = hostname.replaceAll(/[[\]]/g, '')
@@ -29,7 +29,7 @@ function unencrypted(): Finding {
 
 function endOfCertificate(host: string, port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
-    // Looked at only, and nothing is sent: the frontend was known when it was asked before.
+    // Sends nothing: the frontend was verified by the request before.
     const socket = connect({ host, port, rejectUnauthorized: false })
     const end = (endsMs: number | undefined): void => {
       socket.destroy()

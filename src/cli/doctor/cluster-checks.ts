@@ -13,13 +13,16 @@ import { broken, note, ok, type Finding } from './finding.ts'
 import { whyUnreachable } from '../../http/client/reach-port.ts'
 
 const READY_WITHIN_MS = 10_000
-/** Heartbeats and tokens are judged by the clock of the store, so that only large differences matter to people. */
+/** Heartbeats and tokens use the store's clock, so that only large differences matter. */
 const CLOCK_LIMIT_MS = 5000
 const SILENT_MS = 60_000
-/** Of a large fleet the first ones tell enough. */
+/** Of a large fleet, the first ones suffice. */
 const MOST_NODES = 50
 
-/** The frontend and what it says of the rest. Ends with the first thing that makes further questions pointless. */
+/**
+ * Checks the frontend, and what it reports of the cluster. Stops at the first problem that makes further checks
+ * pointless.
+ */
 export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
   const findings: Finding[] = []
   const { url, trust } = cluster
@@ -48,7 +51,7 @@ export async function lookAtCluster(cluster: Cluster): Promise<Finding[]> {
   return findings
 }
 
-/** What breaks all the rest, one by one; of rules and replicas the first. */
+/** Problems that cause others are listed one by one; for rules and replicas, only the first. */
 const GRAVE: ReadonlySet<Problem['kind']> = new Set(['cluster', 'store', 'gateway', 'process'])
 
 export function lookAtProblems(problems: readonly Problem[]): Finding[] {
@@ -125,7 +128,7 @@ async function lookAtNodes(nodes: readonly NodeView[], nowMs: number): Promise<F
   return [...all, ...rest]
 }
 
-/** Both ways: its heartbeats come in at the frontend, and its data port is there for gateways. */
+/** Both directions: the frontend gets its heartbeats, and its data port answers here. */
 async function lookAtNode(node: NodeView, nowMs: number): Promise<Finding[]> {
   const name = plain(node.name)
   const what = `node ${name}`

@@ -12,7 +12,7 @@ import { broken, note, ok, type Finding } from './finding.ts'
 import { lookAtDisk, lookAtFolder, lookAtGpus, lookAtOpenFiles, lookAtPort, lookAtProgram } from './machine.ts'
 import { whyUnreachable } from '../../http/client/reach-port.ts'
 
-/** Looks at everything and tells it. The exit code says whether something is broken. */
+/** Runs all checks and prints the findings. The exit code says whether something is broken. */
 export async function doctor(config: Config, terminal: Terminal): Promise<number> {
   const findings = await lookAtAll(config)
   const isBroken = findings.some(({ state }) => state === 'broken')
@@ -31,7 +31,7 @@ async function lookAtAll(config: Config): Promise<Finding[]> {
     lookAtDisk(data),
     ...[lookAtOpenFiles()].filter((one) => one !== undefined),
     ...(await lookAtGpus()),
-    // What runs here has its ports.
+    // A cluster that runs here uses its ports already.
     ...(isHere ? [] : await lookAtPorts(listen, workerListen)),
     ...(databaseUrl === undefined ? [] : [await lookAtUrl('database', databaseUrl, 5432, '--database-url')]),
     ...(natsUrl === undefined ? [] : [await lookAtUrl('nats server', natsUrl, 4222, '--nats-url')]),
@@ -59,7 +59,7 @@ function whichCluster(config: Config): Cluster | AppError {
   }
 }
 
-/** By its host and port alone: what is in the rest of such a URL is a secret. */
+/** Only host and port are printed: the rest of such a URL may be secret. */
 async function lookAtUrl(what: string, text: string, usualPort: number, flag: string): Promise<Finding> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || url.hostname === '') return broken(what, 'its URL cannot be read', `See ${flag} in flotilla up --help.`)

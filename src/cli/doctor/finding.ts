@@ -1,4 +1,4 @@
-/** What was looked at, what was found, and what to do about it. */
+/** What was checked, the result, and the remedy. */
 export interface Finding {
   /** One or two words: `disk`, `port of gpu-1`. */
   what: string

@@ -10,7 +10,7 @@ import { version } from '../../platform/version.ts'
 import { broken, note, ok, type Finding } from './finding.ts'
 
 const GIB = 2 ** 30
-/** Less is no room for a model, and much less none for the database. */
+/** Less is too little for a model, though enough for the database. */
 const LITTLE_DISK_BYTES = 20 * GIB
 const NO_DISK_BYTES = GIB
 /** What `engines` in package.json says. */
@@ -26,7 +26,7 @@ export function lookAtProgram(nodeVersion = process.versions.node): Finding {
 }
 
 export function lookAtFolder(folder: string): Finding {
-  // What is not there yet is made at the first start, where its parent allows.
+  // A missing folder is made at the first start, if its parent allows.
   const nearest = nearestOf(folder)
   try {
     accessSync(nearest, constants.W_OK)

@@ -79,7 +79,7 @@ function findEngine(wanted: string, all: readonly { reply: BackendView[] }[]): s
   ).name
 }
 
-/** The replicas that run with an engine: what is lost for a while when it goes. */
+/** The replicas that run on an engine: they stop when it is deleted or upgraded. */
 async function whatStops({ api }: Client, engine: string, nodes: readonly NodeView[]): Promise<string> {
   const [models, replicas] = await Promise.all([api.call('listModels'), api.call('listReplicas')])
   const using = new Set(models.filter((model) => model.engine === engine).map(({ name }) => name))

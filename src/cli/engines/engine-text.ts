@@ -11,11 +11,11 @@ export const stateLooks: Record<BackendView['state'], Look> = {
   broken: 'red',
 }
 
-/** How an engine is, in one text that begins with its state; what to do about it is told elsewhere. */
+/** The state of an engine in one text that begins with the state; the remedy is printed elsewhere. */
 export function engineText(engine: BackendView): string {
   const { state, reason, version, operation } = engine
   if (operation?.state === 'running') {
-    // Somebody deletes or upgrades what is there: more than its state tells.
+    // The engine is being deleted or upgraded, which its state does not show.
     const doing = state === 'installing' ? state : `${state}, ${operation.kind} is going on`
     const far = operation.progress ? progressText(operation.progress) : ''
     return far === '' ? doing : `${doing} ${far}`

@@ -8,17 +8,17 @@ import { tellProgress } from './operation-progress.ts'
 import { outcomeLines } from './outcome.ts'
 
 const POLL_MS = 1000
-/** A node that cannot be asked for so long is given up: what it does goes on, unseen. */
+/** After this many failed polls a node is given up; its operation continues, unobserved. */
 const MOST_MISSES = 30
 
-/** Does something to an engine at several nodes at once, and waits for the end of it unless told otherwise. */
+/** Runs an operation on an engine at several nodes at once, and waits for its end unless told otherwise. */
 export async function operate(
   client: Client,
   nodes: readonly NodeView[],
   operation: Operation,
   wait: boolean,
 ): Promise<number> {
-  // Heard from the beginning: Ctrl-C ends the waiting, never what was begun.
+  // Registered at the beginning: Ctrl-C ends the waiting, never the operation.
   const interrupted = wait ? client.terminal.interrupted() : undefined
   const begun = await atNodes(nodes, operation.begin)
   const ended = interrupted ? await waitForAll(client, operation, begun, interrupted) : begun
@@ -79,7 +79,9 @@ async function look({ api }: Client, id: string, name: string, signal: AbortSign
   throw new AppError('not_found', `${name} is no longer among the engines of the node.`)
 }
 
-/** A failure of the operation is a failure; so is another operation in its place, for nobody knows how ours ended. */
+/**
+ * A failed operation is a failure; so is another operation in its place, because the result of ours is then unknown.
+ */
 function settle(one: AtNode<BackendView>, id: string | undefined): AtNode<BackendView> {
   const { node, reply } = one
   if (!reply) return one

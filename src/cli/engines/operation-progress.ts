@@ -8,7 +8,7 @@ import type { OperationKind } from './operation.ts'
 
 type Running = readonly { node: NodeView; engine: BackendView }[]
 
-/** Tells how far nodes are: on a terminal one line that is written over, elsewhere a line for each tenth. */
+/** Shows the progress of nodes: on a terminal one line that is rewritten, elsewhere a line for each tenth. */
 export function tellProgress(terminal: Terminal): (running: Running, kind: OperationKind) => void {
   const told = new Map<string, string>()
   return (running, kind) => {
@@ -24,7 +24,7 @@ export function tellProgress(terminal: Terminal): (running: Running, kind: Opera
   }
 }
 
-/** Of several nodes only the shares: there is no room for more. */
+/** For several nodes only the percentages: there is no room for more. */
 function onOneLine(running: Running, kind: OperationKind, columns: number): string {
   const { node, engine } = running[0]!
   if (running.length === 1) {

@@ -29,7 +29,7 @@ export function outcomeLines(result: AtNode<BackendView>, { kind, engine }: Oper
     return [...lines(`${name}: ${kind} of ${plain(engine)} has begun.`), `  ${how} shows how far it is.`]
   }
   const which = version === null || kind === 'delete' ? '' : `, ${shortVersion(version)}`
-  // Installed and still not able to run is worth a word.
+  // Warns if the engine is installed and still cannot run.
   const but = kind === 'delete' || state === 'available' ? '' : ` It is ${state}${reason === null ? '' : `: ${reason}`}`
   return [...lines(`${name}: ${plain(engine)} is ${done[kind]}${which}.${but}`), ...stoppedLines(operation?.stopped)]
 

@@ -5,7 +5,7 @@ import { requestJson, StrangeAnswerError } from '../../http/client.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** What another server answers at a path. Whatever is wrong is told with the address and what to do. */
+/** The JSON of another server at a path. Errors name the address and the remedy. */
 export async function fetchJson(base: string, path: string, key: string | undefined, what: string): Promise<unknown> {
   if (!URL.canParse(base) || !/^https?:/.test(base)) {
     throw new AppError('usage', `flotilla import: --url: expected an address such as http://host:8080, got "${base}".`)
@@ -24,7 +24,7 @@ export async function fetchJson(base: string, path: string, key: string | undefi
   }
 }
 
-/** A key is never given on the command line, where others would see it. */
+/** A key is never passed on the command line, where other users could see it. */
 export function readKeyFile(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   try {

@@ -28,14 +28,14 @@ export interface ImportedNode {
   drain?: boolean
 }
 
-/** What was found elsewhere in our terms, and what of it has no place here. */
+/** What was found, converted to Flotilla's terms, and what could not be converted. */
 export interface Imported {
   document: ImportedDocument
   /** Each a sentence for a person. */
   notes: string[]
 }
 
-/** What an import is told on the command line. */
+/** The flags of an import. */
 export interface ImportAsk {
   values: readonly string[]
   own: ReadonlyMap<string, string>

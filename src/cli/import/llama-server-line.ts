@@ -26,12 +26,12 @@ const LONG: Readonly<Record<string, string>> = {
   '-ncmoe': '--n-cpu-moe',
   '-ot': '--override-tensor',
 }
-/** Flotilla gives these itself. */
+/** Flags that Flotilla sets itself. */
 const OURS: ReadonlySet<string> = new Set(['--host', '--port', '--alias', '--api-key', '--log-disable'])
 
 type Value = string | number | boolean
 
-/** What a command line of llama-server says: the model's file and options; undefined when it names no file. */
+/** The model's file and options in a command line of llama-server; undefined when it names no file. */
 export function readLlamaServer(
   words: readonly string[],
 ): { model: Pick<ImportedModel, 'source' | 'options'>; notes: string[] } | undefined {
@@ -44,12 +44,12 @@ export function readLlamaServer(
   for (const [flag, value] of flags) {
     if (OURS.has(flag) || flag === '--model' || flag.startsWith('--hf-')) continue
     const name = flag.slice(2).replaceAll('-', '_')
-    // Theirs is for all requests together, ours for each.
+    // llama-server's value covers all requests together, ours is for each one.
     if (flag === '--ctx-size') options['context'] = Math.floor(Number(value) / parallel)
     else if (name === 'mmproj' || name === 'model_draft') options[name] = fileSource(String(value))
     else options[name] = value
   }
-  // 0 is as much as the model was trained for, which nothing said means as well.
+  // 0 means the model's trained length, which is the default as well.
   if (options['context'] === 0) delete options['context']
   // A projector that is fetched with the model is one file more, which has to be named here.
   if (source.startsWith('hf:') && !source.endsWith('.gguf')) notes.push('name the file of the repository in its source')
@@ -79,7 +79,7 @@ function sourceOf(flags: ReadonlyMap<string, Value>): string | undefined {
   const repo = flags.get('--hf-repo')
   if (typeof repo !== 'string') return undefined
   const inside = flags.get('--hf-file')
-  // A quantisation after the name is a choice that llama-server makes by itself.
+  // llama-server uses the quantisation after the name to choose a file itself.
   const [name] = repo.split(':')
   return typeof inside === 'string' ? `hf:${name}/${inside}` : `hf:${name}`
 }

@@ -70,7 +70,7 @@ function modelAt(root: string, path: string): { model?: ImportedModel; notes: st
   return { model, notes }
 }
 
-/** `registry…/library/llama3.2/3b` is llama3.2:3b; others keep who made them. */
+/** `registry…/library/llama3.2/3b` is llama3.2:3b; other names keep their author. */
 function nameOf(path: string): string {
   const [host, ...parts] = path.split(sep)
   const tag = parts.pop()

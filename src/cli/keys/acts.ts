@@ -15,7 +15,7 @@ const list: Act = async (client) => {
 const create: Act = async (client, given) => {
   const created = await client.api.call('createKey', {}, keyInput(given))
   if (!client.json) client.terminal.note(aboutKey(client, created))
-  // The key alone goes to stdout, so that it can be sent into a file or a pipe.
+  // The key alone goes to stdout, for use in a file or a pipe.
   return show(client, created, () => [created.key])
 }
 
@@ -59,7 +59,7 @@ function keyInput({ own, lists }: Given): KeyInput {
   const scopes = keyScope.array().safeParse([scope])
   if (!scopes.success) throw mistake(`--scope: expected inference, read or admin, got "${plain(scope)}".`)
   const models = lists.get('models')?.flatMap((names) => names.split(',').map((each) => each.trim()))
-  // Read as none, an empty list would make a key that may ask everything.
+  // An empty list would be read as no list, and make a key for every model.
   if (models?.some((each) => each === '')) throw mistake('--models: expected names of models, as in qwen,bge-m3.')
   return {
     name,
@@ -83,7 +83,7 @@ function aboutKey({ api }: Client, { name, id, scopes, models, expires_at: expir
   return `Key ${plain(name)} (${id})\n${end}, for ${use}.\nIt is shown this once. Send it as Authorization: Bearer <key>.`
 }
 
-/** A name may have been used before: then the key that still works is meant. */
+/** Names can be reused: the key that still works is meant. */
 function findKey(wanted: string, keys: readonly KeyView[]): KeyView {
   const active = keys.filter(({ name, state }) => name === wanted && state === 'active')
   return active.length === 1 ? active[0]! : findOne('key', wanted, keys)

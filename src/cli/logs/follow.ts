@@ -23,7 +23,7 @@ export interface Following extends Located {
   signal: AbortSignal
 }
 
-/** Prints lines as they come, from all nodes at once, until `signal`. Fails only when going on makes no sense. */
+/** Prints lines as they come, from all nodes at once, until `signal`. Fails only when continuing is pointless. */
 export async function followLogs(client: Client, following: Following): Promise<void> {
   const broken = new AbortController()
   const signal = AbortSignal.any([following.signal, broken.signal])
@@ -105,7 +105,7 @@ async function followNode(client: Client, following: Following, node: NodeView):
   }
 }
 
-/** Who reads slowly gets what follows later: nothing piles up here, and the node does not wait for anybody. */
+/** A slow reader of stdout gets the next lines later: nothing is buffered here, and the node does not wait. */
 async function untilTaken({ terminal }: Client, signal: AbortSignal): Promise<void> {
   const taken = terminal.taken?.()
   if (!taken || signal.aborted) return

@@ -14,8 +14,8 @@ export interface Located {
 }
 
 /**
- * Which nodes have logs of what is wanted. Those with replicas of it are known at once; only for what runs nowhere now
- * is every node asked. Who waits for more (`follow`) may also name a model that has not run yet.
+ * The nodes with logs of what is wanted. Nodes with its replicas are known at once; only for a model that runs nowhere
+ * is every node asked. With `follow`, the model may have no replica yet.
  */
 export async function locate(
   client: Client,
@@ -53,7 +53,7 @@ export async function listEntries(
   return answered(client, asked)
 }
 
-/** Replicas that are gone and left their logs. */
+/** Replicas that are gone and whose logs remain. */
 async function listKept(
   client: Client,
   nodes: readonly NodeView[],
@@ -74,7 +74,7 @@ function pick(wanted: string, all: readonly PlacedReplica[], scope: readonly Nod
   return { target, nodes: scope.filter(({ id }) => ids.has(id)) }
 }
 
-/** What there is instead of what was asked for. */
+/** Lists what exists in place of what was asked for. */
 function whatThereIs(wanted: string, all: readonly PlacedReplica[]): string {
   const models = [...new Set(all.map(({ modelName }) => modelName))].toSorted()
   if (models.length === 0) return 'There are no logs at all: no engine has been started.'

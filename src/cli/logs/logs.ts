@@ -11,7 +11,7 @@ import { listEntries, locate } from './locate.ts'
 import { parseRange, type LogRange } from './range.ts'
 import { readSnapshot } from './read.ts'
 
-/** Prints the log of a replica or a model; without either what has logs. */
+/** Prints the log of a replica or a model; without either, lists the logs. */
 export const logs: Act = async (client, given) => {
   const [wanted] = given.values
   const range = parseRange(given.own)
@@ -21,7 +21,7 @@ export const logs: Act = async (client, given) => {
     return list(client, given)
   }
   if (!follow) return read(client, given, wanted, range)
-  // From here on Ctrl-C is the end that was asked for, not a failure.
+  // From here on Ctrl-C is the expected end, not a failure.
   const interrupted = client.terminal.interrupted()
   try {
     return await read(client, given, wanted, range, interrupted)

@@ -16,7 +16,7 @@ export interface Snapshot {
   lines: NodeLine[]
   /** The number of the last line of each node that answered: what follows comes after it. */
   seen: Map<string, number>
-  /** Some node did not answer; a person has been told. */
+  /** Some node did not answer; a message was printed. */
   isPartial: boolean
 }
 
@@ -27,7 +27,7 @@ export async function readSnapshot(
   range: LogRange,
   signal: AbortSignal | undefined,
 ): Promise<Snapshot> {
-  // Not even one line is wanted: one is read nevertheless, for its number.
+  // Even if no line is wanted, one is read for its number.
   const limit = String(Math.max(1, range.lines ?? MOST_LINES))
   const after = range.after === undefined ? {} : { after: String(range.after) }
   const asked = await atNodes(nodes, async ({ id }) => {

@@ -36,16 +36,16 @@ function savedLines(name: string, wasThere: boolean, effect: ModelSaved['effect'
   return effect.is_changed ? wrap(`${name} is changed. ${plain(effect.text)}`, width) : [`${name} is as it was.`]
 }
 
-/** Of a model that was changed it has been said what follows. */
+/** If an existing model was changed, the consequences have been printed already. */
 function ruleLines(rule: RuleView | undefined, { replaced }: ModelSaved['effect'], isToldAlready: boolean): string[] {
   if (rule?.spread_all) return ['Its rule asks for one replica on every node that it is for.']
   if (rule && rule.min_replicas > 0) return [`Its rule asks for at least ${counted(rule.min_replicas, 'replica')}.`]
   return replaced > 0 || isToldAlready ? [] : ['No rule asks for replicas of it: its first request loads it.']
 }
 
-/** What was said, with an engine that only matters if none was said. */
+/** The given flags, with an engine that only matters if none was given. */
 function parseGiven({ values, own, lists }: Given): { said: Said; fields: object } {
-  // Nothing is taken back from a model that is new, so no option is null.
+  // A new model has nothing to reset, so no option is null.
   const options = readOptions({ own, lists }, 'add') as Record<string, OptionValue>
   const fields = {
     name: values[0],
@@ -53,7 +53,7 @@ function parseGiven({ values, own, lists }: Given): { said: Said; fields: object
     anti_affinity: own.get('anti-affinity') ?? null,
   }
   const said = { engine: own.get('engine'), source: readSource(own.get('source'), 'add'), options }
-  // What is wrong with the rest is told before the cluster is asked about the files.
+  // Mistakes in the rest are reported before the cluster is asked about the files.
   toInput({ ...fields, ...said, engine: said.engine ?? 'unsaid' }, 'add')
   return { said, fields }
 }

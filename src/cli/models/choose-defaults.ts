@@ -9,7 +9,7 @@ import { plain } from '../terminal/text-width.ts'
 export interface Chosen {
   engine: string
   options: ModelInput['options']
-  /** What was chosen, for a person. */
+  /** The choices, for a person. */
   lines: string[]
 }
 
@@ -19,10 +19,10 @@ export interface Said {
   options: ModelInput['options']
 }
 
-/** What runs GGUF files, the one that is chosen first. */
+/** The engines for GGUF files, the default first. */
 const GGUF_ENGINES = ['llama', 'llama-server']
 
-/** What nobody has said of a new model, from what its files say. Throws a usage mistake where they do not say enough. */
+/** Defaults for what was not given, from the model's files. Throws a usage mistake if the files do not say enough. */
 export async function chooseDefaults(client: Client, said: Said): Promise<Chosen> {
   const { source, options } = said
   const isGguf = source !== null && isGgufName(source)
@@ -51,7 +51,7 @@ export async function chooseDefaults(client: Client, said: Said): Promise<Chosen
 
 type Look = Inspected | { error: AppError }
 
-/** The cluster looks, not this program: it is the nodes that have to reach them. */
+/** The cluster inspects the files, not this program: it is the nodes that must reach them. */
 async function look({ api }: Client, { engine = GGUF_ENGINES[0]!, source, options }: Said): Promise<Look> {
   try {
     return await api.call('inspectModel', {}, { source: source!, options, engine })

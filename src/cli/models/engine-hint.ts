@@ -8,7 +8,7 @@ import { plain } from '../terminal/text-width.ts'
 
 const MOST_NODES = 3
 
-/** What keeps every node from running an engine, so that nobody waits in vain. Nothing when one can, or cannot be asked. */
+/** Why no node can run an engine, so that you do not wait in vain. Empty when one can, or when that is unknown. */
 export async function engineHint(client: Client, engine: string): Promise<string[]> {
   const nodes = await nodesToRead(client, { values: [], own: new Map(), lists: new Map(), rest: [] })
   if (nodes.length === 0) return ['No node is there to run it. flotilla token shows how to add one.']

@@ -69,7 +69,7 @@ const stateLooks: Record<ModelView['state'], Look> = {
   stopped: 'dim',
 }
 
-/** What one replica takes; of a model that does not run what somebody has said it needs. */
+/** The memory of one replica; for a model that does not run, the configured memory. */
 function memoryText({ memory }: ModelView, replicas: readonly ReplicaView[]): string {
   const bytes = takenBytes(replicas) ?? (memory && (memory.vram || memory.ram))
   return bytes === null ? '-' : gib(bytes)

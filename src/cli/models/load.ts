@@ -10,11 +10,11 @@ import { plain, truncate } from '../terminal/text-width.ts'
 import { wrap } from '../terminal/wrap.ts'
 
 const POLL_MS = 1000
-/** A frontend that cannot be asked for so long is given up; the load goes on, unseen. */
+/** After this many failed polls the frontend is given up; the load continues, unobserved. */
 const MOST_MISSES = 30
-/** A model is loaded for ten minutes when nobody asks again; who waits asks again before. */
+/** A load request expires after ten minutes, so --wait renews it before that. */
 const ASK_AGAIN_MS = 4 * 60_000
-/** Just after the load was asked for, a node may be about to come back or to make room: only a lasting refusal counts. */
+/** Right after the request, a node may be about to come back or to make room: only a lasting refusal counts. */
 const MOST_REFUSALS = 5
 
 /** Loads a model, and waits until it can serve if told to. */

@@ -10,7 +10,7 @@ import { parseMemory } from './memory-flag.ts'
 
 export type OptionValue = ModelInput['options'][string]
 
-/** The word that takes back what a flag has set. */
+/** The word that resets what a flag has set. */
 export const NONE = 'none'
 
 /** The options that `--option`, `--context` and `--parallel` name; null takes one back, where that is allowed. */
@@ -36,7 +36,7 @@ export function readOptions(
   return options
 }
 
-/** What can be known to be wrong without looking at any file. */
+/** Finds mistakes that are visible without looking at any file. */
 export function readSource(text: string | undefined, command: string): string | null {
   if (text === undefined || text.startsWith('ollama:')) return text ?? null
   if (!/^[a-z]{2,}:/.test(text)) {
@@ -68,7 +68,7 @@ export function mistake(command: string, what: string): AppError {
   return new AppError('usage', `flotilla models ${command}: ${what}.`)
 }
 
-/** Numbers and truth values become what they look like; in quotes of its own a value stays text. */
+/** Numbers and booleans become what they look like; in quotes of its own a value stays text. */
 function parseOption(text: string, command: string, mayClear: boolean): [string, OptionValue | null] {
   const at = text.indexOf('=')
   if (mayClear && at < 0 && text.length > 1 && text.endsWith('-')) return [text.slice(0, -1), null]

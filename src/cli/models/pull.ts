@@ -12,14 +12,14 @@ import { wrap } from '../terminal/wrap.ts'
 import { pullTeller } from './pull-progress.ts'
 
 const POLL_MS = 500
-/** A node that cannot be asked for so long is given up: what it fetches goes on, unseen. */
+/** After this many failed polls a node is given up; its transfer continues, unobserved. */
 const MOST_MISSES = 60
 
 /** Has nodes fetch the files of a model, and shows how far they are. */
 export const pull: Act = async (client, given) => {
   const { name } = findNamed('model', given.values[0]!, await client.api.call('listModels'))
   const nodes = await nodesOrTheOne(client, given, 'models pull')
-  // Heard from the beginning: Ctrl-C ends the waiting, never what was begun.
+  // Registered at the beginning: Ctrl-C ends the waiting, never the transfer.
   const interrupted = client.terminal.interrupted()
   const ended = await untilEnded(client, name, nodes, interrupted)
   if (!ended) {
@@ -59,7 +59,7 @@ async function untilEnded(
       const answer = asked.find(({ node }) => node === one.now.node)
       if (!answer) return one
       const misses = answer.error?.code === 'unavailable' ? one.misses + 1 : 0
-      // A node that is away for a moment goes on where it was.
+      // A node that is away for a moment continues its transfer.
       return misses > 0 && misses < MOST_MISSES ? { ...one, misses } : { now: settle(answer), misses }
     })
   }

@@ -9,7 +9,7 @@ import { mistake, NONE, readMemory, readOptions, readSource, toInput, type Optio
 
 const FLAGS = ['engine', 'source', 'context', 'parallel', 'option', 'memory', 'anti-affinity'] as const
 
-/** Changes what is named of a model, and nothing else: neither the rest of it nor what another admin changes meanwhile. */
+/** Changes only the named fields of a model: the rest, and concurrent changes of another admin, stay. */
 export const set: Act = async (client, given) => {
   const asked = readFlags(given)
   const { name } = findNamed('model', given.values[0]!, await client.api.call('listModels'))
@@ -26,7 +26,7 @@ export const set: Act = async (client, given) => {
   })
 }
 
-/** What is not there stays. */
+/** Missing fields stay as they are. */
 interface Asked extends Partial<Omit<ModelInput, 'name' | 'options'>> {
   options: Record<string, OptionValue | null>
 }

@@ -2,7 +2,7 @@ import type { ReplicaView, Unloaded } from '../../api/admin/schemas.ts'
 import { show, type Client } from '../client.ts'
 import { plain } from '../terminal/text-width.ts'
 
-/** Stops all replicas of a model, wherever they are, and takes back that it was to be loaded. */
+/** Stops all replicas of a model on all nodes, and cancels its load. */
 export async function unloadEverywhere(client: Client, name: string, force: boolean): Promise<number> {
   const { api } = client
   const [replicas, nodes] = await Promise.all([api.call('listReplicas'), api.call('listNodes')])

@@ -46,7 +46,7 @@ async function isModel({ api }: Client, wanted: string): Promise<boolean> {
   return (await api.call('listModels')).some(({ name }) => name === wanted)
 }
 
-/** That nothing runs is what was wanted, as long as the name is that of a model. */
+/** If nothing runs, the goal is reached, provided that the model exists. */
 async function nothingThere(client: Client, wanted: string, running: readonly PlacedReplica[]): Promise<number> {
   const models = (await client.api.call('listModels')).map(({ name }) => name)
   if (!models.includes(wanted)) {

@@ -23,7 +23,7 @@ const showNode: Act = async (client, { values }) => {
 
 const approve: Act = async (client, { values }) => {
   const all = await client.api.call('listNodes')
-  // All are looked up first: a mistyped name must not leave half of them approved.
+  // All names are resolved first: a mistyped one must not leave half of them approved.
   const nodes = values.map((wanted) => findOne('node', wanted, all))
   const approved: NodeView[] = []
   for (const node of nodes) {

@@ -1,7 +1,7 @@
 import type { NodeView } from '../../api/admin/schemas.ts'
 import { counted, gibOf } from '../terminal/format.ts'
 
-/** What a node may run and who says so, each in words of its own. */
+/** A node's limits and where each comes from, in words. */
 
 export function slotsText(node: NodeView): [what: string, source: string] {
   const { max_replicas_per_model: slots, max_replicas_declared: declared } = node
@@ -11,7 +11,7 @@ export function slotsText(node: NodeView): [what: string, source: string] {
   return [`${counted(slots, 'replica')} per model`, source]
 }
 
-/** Nothing when there is nothing to tell. */
+/** Empty when no replica is above the limit. */
 export function aboveCapText({ above_cap: count }: NodeView): string[] {
   if (count === 0) return []
   return [`${counted(count, 'replica')} ${count === 1 ? 'runs' : 'run'} above that limit; none is stopped for it`]

@@ -11,7 +11,7 @@ import { wrap } from '../terminal/wrap.ts'
 
 const POLL_MS = 1000
 
-/** Drains a node; with `wait` until nothing runs on it. Models that lose their last replica by it are named before. */
+/** Drains a node; with `wait` until nothing runs on it. First names the models that lose their last replica. */
 export async function drain(client: Client, found: NodeView, own: ReadonlyMap<string, string>): Promise<number> {
   if (!(await isMeant(client, found, own))) return 1
   const wait = own.has('wait')
@@ -70,7 +70,7 @@ async function waitUntilIdle(client: Client, drained: NodeView): Promise<number>
   return show(client, node, () => [`${name} is drained; no requests are left on it.`])
 }
 
-/** By a heartbeat from after the drain: an older one has not seen the requests that came in just before it. */
+/** By a heartbeat after the drain: an older one may miss requests that arrived just before it. */
 function isIdle(node: NodeView, drained: NodeView): boolean {
   return node.in_flight_count === 0 && (node.last_heartbeat ?? 0) > (drained.last_heartbeat ?? 0)
 }

@@ -10,7 +10,7 @@ const NONE = 'none'
 
 type Own = ReadonlyMap<string, string>
 
-/** Sets or resets how many replicas of one model a node may run; without either it tells. */
+/** Sets or resets how many replicas of one model a node may run; without a value it shows that. */
 export async function slots(client: Client, node: NodeView, value: string | undefined, own: Own): Promise<number> {
   refuseBoth('slots', value, own)
   const changed = await changeSlots(client, node, value, own)
@@ -29,7 +29,7 @@ async function changeSlots({ api }: Client, node: NodeView, value: string | unde
   return api.call('setSlots', { id: node.id }, { value: Number(value) })
 }
 
-/** Sets or resets how much VRAM replicas may use on a node; without either it tells. */
+/** Sets or resets how much VRAM replicas may use on a node; without a value it shows that. */
 export async function budget(client: Client, node: NodeView, value: string | undefined, own: Own): Promise<number> {
   refuseBoth('budget', value, own)
   const changed = await changeBudget(client, node, value, own)

@@ -53,7 +53,7 @@ function row(node: NodeView, { nowMs }: View): (Cell | string)[] {
   ]
 }
 
-/** Labels that somebody chose; what follows from the machine itself stands in the other columns. */
+/** Configured labels; the other columns show what follows from the machine. */
 function shortLabels({ labels, label_sources: sources }: NodeView): string {
   const chosen = Object.entries(labels).filter(([key]) => sources[key] !== 'auto')
   return chosen.map(([key, value]) => plain(`${key}=${value}`)).join(',')
@@ -65,7 +65,7 @@ function approvalHint(pending: readonly NodeView[], { width, paint, sameCluster 
   const begin = '  flotilla nodes approve'
   let line = begin
   for (const { id, name } of pending) {
-    // A name that would not survive a terminal or a shell is better told by its id.
+    // The id replaces a name that a terminal or a shell would garble.
     const word = ` ${plain(name) === name ? shellWord(name) : id}`
     if (line !== begin && line.length + word.length + sameCluster.length > width) {
       lines.push(line + sameCluster)

@@ -130,7 +130,7 @@ function replicaTable(replicas: readonly ReplicaView[], view: View): string[] {
   return withErrors(lines, replicas, view)
 }
 
-/** For how long it has had no request; of one that never had any, since it is ready. */
+/** How long it has had no request; since it was ready, if it never had one. */
 function unusedText({ in_flight: running, last_used_at: used, ready_at: ready }: ReplicaView, { nowMs }: View): string {
   const since = used ?? ready
   return running > 0 || since === null ? '-' : span(nowMs - since)

@@ -8,9 +8,9 @@ import { plain } from '../terminal/text-width.ts'
 import { readDocument } from './read-document.ts'
 import { renderPlan } from './render-plan.ts'
 
-/** As other tools have it: there is something to change, which is no failure. */
+/** As in other tools: there are changes, which is not a failure. */
 const CHANGES = 2
-/** Nothing was applied, since the plan no longer fits. */
+/** Nothing was applied, because the plan is out of date. */
 const OUTDATED = 3
 
 export const plan: Act = async (client, given) => {
@@ -25,7 +25,7 @@ export const apply: Act = async (client, given) => {
   return applyDocument(client, given.own, asked, 'apply', (made) => howToApply(client, given, made))
 }
 
-/** Shows what would change, asks, and applies it all or nothing. */
+/** Shows the changes, asks, and applies all or none. */
 export async function applyDocument(
   client: Client,
   own: Given['own'],
@@ -57,7 +57,7 @@ export const exportDocument: Act = async (client) => {
   const document = await client.api.call('exportDocument')
   const { stringify } = await import('yaml')
   if (client.json) return show(client, document, () => [])
-  // Not printed but written as it is: it may be read again, whatever the terminal can show.
+  // Written without adapting it to the terminal: it may be read by a program.
   client.terminal.write(stringify(document, { lineWidth: 100 }))
   return 0
 }

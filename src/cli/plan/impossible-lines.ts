@@ -11,7 +11,7 @@ const MOST_MODELS = 20
 const MOST_NODES = 3
 const INDENT = '  '
 
-/** Each model that finds no place, what the nodes that came closest say, and what would help. */
+/** Each model without a place, the reasons of the closest nodes, and the remedy. */
 export function impossibleLines(impossible: readonly PlanImpossible[], view: View): string[] {
   const newFirst = impossible.toSorted((a, b) => Number(b.is_new) - Number(a.is_new))
   const more = impossible.length - MOST_MODELS
@@ -40,7 +40,7 @@ function linesOf(one: PlanImpossible, { width, paint }: View): string[] {
   ]
 }
 
-/** A filter that this version does not know is told by its name. */
+/** A filter that this version does not know is shown by its name. */
 function textOf({ node_name: nodeName, filter, ...rest }: PlanImpossible['refusals'][number]): string {
   return describeRefusal({ nodeId: '', nodeName, filter: filter as RefusalFilter, ...rest }) ?? `refuses: ${filter}`
 }

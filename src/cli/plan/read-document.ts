@@ -32,7 +32,7 @@ function hasModelName(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'model_name' in value
 }
 
-/** Rules as LocalAI writes them are taken as they are; what is left out of them is told. */
+/** Accepts rules in LocalAI's format; reports what is left out of them. */
 function withOurRules(document: unknown, note: (text: string) => void): unknown {
   const { rules } = (document ?? {}) as { rules?: unknown }
   if (!Array.isArray(rules)) return document

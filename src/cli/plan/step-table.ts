@@ -7,11 +7,11 @@ import type { Look } from '../terminal/style.ts'
 import { table } from '../terminal/table.ts'
 import { plain } from '../terminal/text-width.ts'
 
-/** More than these nobody reads on a screen. */
+/** More rows than this do not fit on a screen. */
 const MOST_ROWS = 40
 const INDENT = 2
 
-/** What is done, in order: where, on which devices, with how much memory, and why. */
+/** The steps in order: the node, its devices, the memory, and the reason. */
 export function stepTable(steps: readonly PlanStep[], view: View): string[] {
   if (steps.length === 0) return []
   const more = steps.length - MOST_ROWS
@@ -56,7 +56,7 @@ function memoryText({ devices, ram, source }: PlanStep): string {
 
 function noteText(step: PlanStep): string {
   const { kind, why, for_model: other, bytes_to_move: bytes, source } = step
-  // One that this version does not know is told as it came.
+  // A reason that this version does not know is shown as it came.
   if (kind === 'stop') return reasons[why as StopReason] ?? why ?? ''
   if (kind === 'evict') return `makes room for ${other ?? 'another'}`
   if (kind === 'lost') return 'gone with its node'

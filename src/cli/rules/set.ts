@@ -12,12 +12,12 @@ import { plain } from '../terminal/text-width.ts'
 import { wrap } from '../terminal/wrap.ts'
 import { countText, selectorText } from './rule-text.ts'
 
-/** The word that takes back what a flag has set. */
+/** The word that resets what a flag has set. */
 const NONE = 'none'
 
 const FLAGS = ['min', 'max', 'spread', 'selector', 'policy', 'scale-to-zero'] as const
 
-/** Makes a rule or changes what is named of it; what another admin changes meanwhile stays. */
+/** Creates a rule, or changes its named fields; concurrent changes of another admin stay. */
 export const set: Act = async (client, given) => {
   const asked = readFlags(given)
   const name = given.values[0]!
@@ -42,7 +42,7 @@ export const set: Act = async (client, given) => {
   })
 }
 
-/** A selector may take away all that serves, and have nothing to put in its place: then a person is asked. */
+/** If a selector would leave a serving model without a replica, the command asks first. */
 async function isMeant(client: Client, { own }: Given, rule: RuleInput): Promise<boolean> {
   const { model_name: name, min_replicas, max_replicas, spread_all, node_selector } = rule
   const counts = spread_all ? {} : { min_replicas, max_replicas }
@@ -87,7 +87,7 @@ function settingsOf(rule: RuleView | undefined): Partial<RuleInput> {
   return { min_replicas, max_replicas, spread_all, node_selector, route_policy, scale_to_zero_after_s }
 }
 
-/** Only what was named, and what that rules out of what there was. */
+/** The named fields, and those that they exclude. */
 function readFlags({ own }: Given): Partial<RuleInput> {
   if (!FLAGS.some((flag) => own.has(flag))) {
     throw mistake(`what is it to ask for? Name one of ${FLAGS.map((flag) => `--${flag}`).join(', ')}`)

@@ -9,7 +9,10 @@ export interface AnswerWriter extends Listener {
   end(): void
 }
 
-/** Shows an answer as it comes: to a pipe the text alone, to a person also how far the model is and what it thinks. */
+/**
+ * Shows an answer as it comes: the text alone to a pipe; on a terminal also the loading progress and the model's
+ * thoughts.
+ */
 export function answerWriter(terminal: Terminal, model: string): AnswerWriter {
   const paint = painter(terminal.colour)
   // A pipe gets the text as it is.
@@ -57,7 +60,7 @@ export function answerWriter(terminal: Terminal, model: string): AnswerWriter {
   }
 }
 
-/** Without what could move the cursor or change colours; a model may write anything. */
+/** Without characters that move the cursor or change colours; a model may write any. */
 function visible(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }

@@ -19,7 +19,7 @@ export interface Question {
 
 export interface Listener {
   onText: (text: string) => void
-  /** What it thinks before it answers, of models that tell. */
+  /** The model's reasoning before the answer, if it reports any. */
   onThought: (text: string) => void
   /** While the model is loaded: how far it is. */
   onLoading: (text: string) => void
@@ -50,7 +50,7 @@ const chunk = z.object({
   error: z.object({ message: z.string() }).nullish(),
 })
 
-/** One answer, as it comes. When `signal` stops it, what has come until then is the answer. */
+/** One answer, as it comes. If `signal` stops it, the text so far is the answer. */
 export async function askModel(
   { url, ...cluster }: Cluster,
   { model, messages, settings }: Question,
@@ -83,7 +83,7 @@ export async function askModel(
   return answer
 }
 
-/** Whether it came to its end. */
+/** Returns whether the answer ended properly. */
 async function take(
   events: AsyncIterable<{ data: string }>,
   answer: ModelAnswer,

@@ -6,7 +6,7 @@ import { answerWriter } from './answer-writer.ts'
 import { askModel, type Message, type ModelAnswer, type Question } from './ask-model.ts'
 import { whoAnswered } from './who-answered.ts'
 
-/** Beyond these the oldest are forgotten; engines have far narrower limits of their own. */
+/** Beyond these the oldest are dropped; the limits of engines are far lower. */
 const MOST_MESSAGES = 1000
 const MOST_EARLIER = 500
 
@@ -18,7 +18,7 @@ const HELP = [
   'Ctrl-C stops an answer.',
 ]
 
-/** Talks until the person leaves. */
+/** Runs the conversation until you leave. */
 export async function converse(client: Client, first: Omit<Question, 'messages'>, system: Message[]): Promise<number> {
   const { terminal, cluster } = client
   const paint = painter(terminal.colour)
@@ -42,7 +42,7 @@ export async function converse(client: Client, first: Omit<Question, 'messages'>
     else {
       messages.push({ role: 'user', content: text })
       const answer = await answerTo(client, { ...first, messages: [...system, ...messages] })
-      // What was not answered was not said, or the next question would carry it along.
+      // An unanswered message is dropped, or the next request would contain it.
       if (answer && answer.text !== '') messages.push({ role: 'assistant', content: answer.text })
       else messages.pop()
       lastId = answer?.requestId ?? lastId
@@ -51,7 +51,7 @@ export async function converse(client: Client, first: Omit<Question, 'messages'>
   }
 }
 
-/** Undefined when it failed, which was told. */
+/** Undefined when it failed; the error has been printed. */
 async function answerTo({ cluster, terminal }: Client, question: Question): Promise<ModelAnswer | undefined> {
   const paint = painter(terminal.colour)
   const writer = answerWriter(terminal, question.model)

@@ -18,15 +18,15 @@ export const runModel: Act = async (client, given) => {
   const prompt = await readPrompt(client, given)
   if (prompt !== undefined) return answerOnce(client, { model, settings, messages: [...system, prompt] })
   if (client.json) throw mistake('--json needs a prompt')
-  // Told now rather than after the first question.
+  // Checked now rather than after the first question.
   findNamed('model', model, await servedModels(client.cluster))
   return converse(client, { model, settings }, system)
 }
 
-/** Undefined when a person is there to be talked to. */
+/** Undefined on a terminal: a conversation. */
 async function readPrompt({ terminal }: Client, { values, own, rest }: Given): Promise<Message | undefined> {
   const said = [...values.slice(1), ...(rest ?? [])].join(' ')
-  // Beside a prompt only when asked for: in a shell's loop the input is somebody else's.
+  // With a prompt argument, stdin is read only on request: in a shell loop it belongs to the loop.
   const isPiped = said === '' || own.has('stdin')
   const piped = isPiped ? await terminal.readInput(MOST_INPUT_BYTES) : undefined
   if (said === '' && piped === undefined) return undefined

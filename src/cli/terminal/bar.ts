@@ -2,7 +2,7 @@
 const WIDTH = 24
 const LEAST_COLUMNS = 60
 
-/** `[######......]`: how much of a whole; empty while nobody knows the whole. */
+/** `[######......]`: the share of a whole; empty while the whole is unknown. */
 export function barText(part: number, whole: number | null, width = WIDTH): string {
   const share = whole ? Math.min(1, Math.max(0, part / whole)) : 0
   const filled = Math.floor(width * share)

@@ -3,16 +3,16 @@ import type { Client } from '../client.ts'
 
 export interface Question {
   command: string
-  /** What is done if the answer is yes, as in `add --yes to …`. */
+  /** The action, as in `add --yes to …`. */
   deed: string
-  /** What a person should know before answering. */
+  /** What to know before answering. */
   about: string
   question: string
-  /** What is said after a no. */
+  /** Printed after a no. */
   otherwise: string
 }
 
-/** Asks before something is done for good; `--yes` answers beforehand, and has to where nobody is there. */
+/** Asks before an irreversible action; `--yes` answers beforehand, and is required without a terminal. */
 export async function confirm(
   { terminal }: Client,
   own: ReadonlyMap<string, string>,

@@ -13,7 +13,7 @@ export function gibOf(part: number | null, whole: number | null): string {
   return part === null ? gib(whole) : `${(part / GIB).toFixed(1)} of ${gib(whole)}`
 }
 
-/** `18.2/24`, in GiB, for a narrow column. The whole is rounded unless it is small: nobody misses the tenth. */
+/** `18.2/24`, in GiB, for a narrow column. The whole is rounded unless it is small. */
 export function shortGibOf(part: number | null, whole: number | null): string {
   if (whole === null || whole === 0) return '-'
   const wholeGib = whole / GIB

@@ -19,7 +19,7 @@ export function progressBar({ done_bytes: done, total_bytes: total }: ProgressMe
   return barText(done, total)
 }
 
-/** `43 %`, or nothing while nobody knows. */
+/** `43 %`; empty while unknown. */
 export function shareText({ done_bytes: done, total_bytes: total }: ProgressMessage): string {
   return total ? `${percent(done, total)} %` : ''
 }

@@ -4,19 +4,21 @@ import { knowsUtf8, toAscii, wantsColour } from '../../platform/terminal-looks.t
 import { openScreen } from './screen.ts'
 import { cutWith } from './text-width.ts'
 
-/** Where a command speaks to a person or a pipe. */
+/** The terminal or pipe of a command. */
 export interface Terminal {
   columns: number
   colour: boolean
-  /** Somebody is there to answer questions. */
+  /** A person can answer questions. */
   interactive: boolean
-  /** What is printed goes to a screen, not into a file or a pipe. */
+  /** stdout is a screen, not a file or a pipe. */
   screen: boolean
   /** What was asked for, to stdout. */
   print(text: string): void
-  /** Resolves when a slow reader has taken what was printed; nothing when it has. Where it is missing nobody is slow. */
+  /**
+   * Resolves when a slow reader has taken the printed text; undefined when it has. Absent if the reader is never slow.
+   */
   taken?(): Promise<unknown> | undefined
-  /** What a person should know beside it, to stderr: a pipe does not get it. */
+  /** A remark for a person, to stderr: a pipe does not get it. */
   note(text: string): void
   /** A line that takes the place of the last one, or nothing; elsewhere than on a terminal every line stays. */
   live(text: string): void
@@ -25,7 +27,7 @@ export interface Terminal {
   write(text: string): void
   /** One line that a person types, with earlier ones to go back to; `undefined` when there are no more (Ctrl-D). */
   readLine(prompt: string, earlier: readonly string[]): Promise<string | undefined>
-  /** What was piped in, up to so many bytes; undefined when a person sits there. */
+  /** The piped input, up to this many bytes; undefined on a terminal. */
   readInput(mostBytes: number): Promise<string | undefined>
   /** Calls back at each Ctrl-C until it is undone. */
   onInterrupt(act: () => void): () => void
@@ -40,7 +42,7 @@ export function processTerminal(): Terminal {
   const isUtf8 = knowsUtf8()
   const shown = isUtf8 ? (text: string): string => text : toAscii
   if (!isUtf8) cutWith('...')
-  // `flotilla nodes | head` closes the pipe early, which is nobody's mistake.
+  // `flotilla nodes | head` closes the pipe early, which is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
     columns: stdout.columns || 80,
@@ -81,7 +83,7 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Lines that come sooner after one another than anybody types were pasted, and belong together. */
+/** Lines in faster succession than typing were pasted, and belong together. */
 const PASTED_WITHIN_MS = 15
 
 /**

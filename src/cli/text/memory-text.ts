@@ -13,7 +13,7 @@ export function measuredText(replica: ReplicaView): string {
   return bytes === null ? '-' : gib(bytes)
 }
 
-/** What replicas take, each at its largest: measured where it was, else as it is held. Null while nobody knows. */
+/** The memory of replicas, each at its largest: measured if available, else reserved. Null while unknown. */
 export function takenBytes(replicas: readonly ReplicaView[]): number | null {
   const known = replicas.flatMap((replica) => measuredBytes(replica) ?? claimedBytes(replica) ?? [])
   return known.length === 0 ? null : Math.max(...known)

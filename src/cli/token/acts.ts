@@ -51,7 +51,7 @@ function tokenInput(own: ReadonlyMap<string, string>): TokenInput {
   } as TokenInput
 }
 
-/** The token alone goes to stdout, so that it can be sent into a file or a pipe. */
+/** The token alone goes to stdout, for use in a file or a pipe. */
 function showOnce(client: Client, created: TokenCreated, more: string): number {
   const { name, id, expires_at: expires, max_uses: uses } = created
   const limits = [
@@ -62,7 +62,7 @@ function showOnce(client: Client, created: TokenCreated, more: string): number {
   return show(client, created, () => [created.token])
 }
 
-/** A name may have been used before: then the token that still works is meant. */
+/** Names can be reused: the token that still works is meant. */
 function findToken(wanted: string, tokens: readonly TokenView[]): TokenView {
   const active = tokens.filter(({ name, state }) => name === wanted && state === 'active')
   return active.length === 1 ? active[0]! : findOne('token', wanted, tokens)

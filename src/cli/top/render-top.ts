@@ -13,7 +13,7 @@ import { sorted, type Sort, type Sortable } from './sort.ts'
 export interface Frame {
   picture: LivePicture
   sort: Sort
-  /** Lines that there are; as many as are needed where nobody counts them. */
+  /** The lines of the screen; unlimited if there is no screen. */
   rows: number
   /** What is said at the bottom. */
   footer: string

@@ -37,7 +37,7 @@ async function printOnce(client: Client, sort: Sort): Promise<number> {
   )
 }
 
-/** Until a key ends it; a frontend that goes away is asked again, with the last picture on the screen. */
+/** Runs until a key ends it; if the frontend goes away it retries, with the last picture on the screen. */
 async function watch(client: Client, first: Sort): Promise<number> {
   const over = new AbortController()
   const picture = new LivePicture()
@@ -63,7 +63,7 @@ async function watch(client: Client, first: Sort): Promise<number> {
           draw()
         }
       } catch (error) {
-        // A key that is not accepted will not be in two seconds.
+        // A refused key will still be refused in two seconds.
         if (!(error instanceof AppError) || error.code === 'unauthorized' || error.code === 'forbidden') throw error
         problem = error.message
       }

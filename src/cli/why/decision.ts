@@ -10,7 +10,7 @@ import { wrap } from '../terminal/wrap.ts'
 const INDENT = 2
 const ERROR_INDENT = 4
 
-/** One request: what was asked, who could have served it, who was tried. */
+/** One request: the model it asked for, the candidates, and the replicas that were tried. */
 export function renderDecision(decision: DecisionRecord, view: View): string[] {
   const { paint, nowMs } = view
   const { at, method, path, gateway, model, policy, key_id: key, queued_ms: queuedMs, load_wait_ms: loadMs } = decision

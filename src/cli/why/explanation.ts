@@ -14,7 +14,9 @@ import { replicaLines } from './replica-lines.ts'
 
 const INDENT = 2
 
-/** One model: what it is doing and why, where it runs, what it needs, and what every node says to another replica. */
+/**
+ * One model: its state and the reason, where it runs, what it needs, and whether each node could take another replica.
+ */
 export function renderExplanation(explanation: ModelExplanation, view: View): string[] {
   const { paint } = view
   const { model_name: name, status } = explanation

@@ -12,10 +12,13 @@ type ExplainedNode = ModelExplanation['nodes'][number]
 const MOST_NODES = 40
 const INDENT = 2
 
-/** What every node says to another replica, those first that could take it: the filter that refuses it, with numbers. */
+/**
+ * Whether each node could take another replica, those that could first; for the others the filter that refuses it, with
+ * numbers.
+ */
 export function nodeTable(explanation: ModelExplanation, view: View): string[] {
   const { nodes } = explanation
-  // A refusal is no trouble where nothing more is asked for.
+  // A refusal does not matter if no more replicas are wanted.
   const look = hasAllWanted(explanation) ? 'dim' : 'yellow'
   if (nodes.length === 0) return [`${' '.repeat(INDENT)}There are no nodes.`]
   const sorted = nodes.toSorted((a, b) => rank(a) - rank(b))

@@ -9,7 +9,7 @@ import { plain } from '../terminal/text-width.ts'
 const MOST_REPLICAS = 40
 const INDENT = 2
 
-/** Where the model runs or is on its way, and what each replica is held for and really takes. */
+/** Where the model runs or is being started, and the reserved and measured memory of each replica. */
 export function replicaLines({ nodes }: ModelExplanation, view: View): string[] {
   const all = nodes.flatMap(({ node_name: node, replicas }) => replicas.map((replica) => ({ node, ...replica })))
   if (all.length === 0) return []

@@ -31,7 +31,7 @@ async function explainRequest({ api }: Client, id: string) {
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error
     const models = (await api.call('listModels')).map(({ name }) => name)
-    // What is nearly the name of a model was hardly meant to be the id of a request.
+    // An id close to a model's name is probably a mistyped name.
     if (nearNames(id, models).length > 0) throw notFound('model', id, models)
     throw new AppError('not_found', `${error.message} There is no model of that name either.`)
   }

@@ -3,10 +3,10 @@ import type { BenchReport } from '../report.ts'
 import { countText, shareText } from '../time-text.ts'
 import { escape } from './escape.ts'
 
-/** A page with more bars than this is read by nobody. */
+/** More bars than this are unreadable. */
 const MOST_BARS = 60
 
-/** Who answered, as bars. */
+/** The share of each replica, as bars. */
 export function balances({ models }: BenchReport): string {
   const all = models.map(({ model, balance }) => `<h3>${escape(model)}</h3>${bars(balance)}`)
   return `<section><h2>Answered by</h2>${all.join('')}</section>`

@@ -15,12 +15,15 @@ interface Chunk {
   error?: { code?: unknown; message?: unknown } | null
 }
 
-/** An event is collected until it is whole; one that is longer is none. */
+/** An event is buffered until it is complete; a longer one is ignored. */
 const MOST_LINE = 4 * 1024 * 1024
 
-/** Takes in an answer as it comes and notes what matters of it: when words came, how many, and whether it has an end. */
+/**
+ * Reads an answer as it arrives and notes what is measured: when text came, how much, and whether the answer ended
+ * properly.
+ */
 export class AnswerScan {
-  /** Parts of the answer with words in them. */
+  /** Parts of the answer that contain text. */
   parts = 0
   characters = 0
   text = ''
@@ -92,7 +95,7 @@ export class AnswerScan {
   }
 }
 
-/** A server may say anything where words belong. */
+/** A server may send anything in place of text. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

@@ -11,15 +11,15 @@ export interface Ask {
   messages: readonly { role: 'user' | 'assistant'; content: string }[]
   maxTokens: number
   isStreamed: boolean
-  /** About; for answers that do not say. */
+  /** An estimate, for answers that do not report it. */
   promptTokens: number
   keepsText: boolean
 }
 
 export interface Asker {
-  /** Never rejects: whatever happens is an outcome. `onGap` hears of the time between two parts of a stream. */
+  /** Never rejects: every result is an outcome. `onGap` gets the time between two parts of a stream. */
   ask(ask: Ask, onGap: (ms: number) => void): Promise<Outcome>
-  /** Ends all that run; their outcomes are `unfinished`. */
+  /** Ends all running requests; their outcome is `unfinished`. */
   abandon(): void
 }
 
@@ -34,7 +34,10 @@ export interface AskerOptions {
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024
 const MOST_REFUSAL_BYTES = 64 * 1024
 
-/** Asks over connections that are kept, as many as there are requests at a time. Bare node:http: this must not be the limit. */
+/**
+ * Sends requests over kept connections, as many as there are requests at a time. Bare node:http, so that this is not
+ * the bottleneck.
+ */
 export function startAsker({ url, key, mostInFlight, timeoutMs, clock }: AskerOptions): Asker {
   const isHttps = url.protocol === 'https:'
   const kept = { keepAlive: true, maxSockets: mostInFlight, maxFreeSockets: mostInFlight, scheduling: 'lifo' as const }
@@ -75,7 +78,7 @@ export function startAsker({ url, key, mostInFlight, timeoutMs, clock }: AskerOp
       const broken = (error: unknown): void => {
         if (isOver) return end(failed('unfinished'))
         if (isLate) return end(failed('timeout', `no end within ${timeoutMs / 1000} s`))
-        // The server ended a kept connection just when we took it: that is no answer to this request.
+        // The server closed a kept connection just as it was reused: that is no answer to this request.
         const { code = 'connection lost' } = error as NodeJS.ErrnoException
         if (!answer && outgoing.reusedSocket && code === 'ECONNRESET' && !isAgain && running.delete(outgoing)) {
           cancelTimeout()
@@ -105,7 +108,7 @@ export function startAsker({ url, key, mostInFlight, timeoutMs, clock }: AskerOp
   }
 }
 
-/** `ignore_eos` makes engines write all that is asked for, so that runs can be compared. */
+/** `ignore_eos` makes engines write the full length, so that runs can be compared. */
 function bodyOf({ model, messages, maxTokens, isStreamed }: Ask): string {
   const stream = isStreamed ? { stream: true, stream_options: { include_usage: true } } : {}
   return JSON.stringify({ model, messages, max_tokens: maxTokens, ignore_eos: true, ...stream })

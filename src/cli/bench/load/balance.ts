@@ -4,16 +4,18 @@ import type { AdminClient } from '../../admin-client.ts'
 import { firstSentence } from '../../terminal/format.ts'
 import type { Tally } from '../results.ts'
 
-/** How the answers of a model are spread over its replicas, the busiest first; or why nobody knows. */
+/** How the answers of a model are spread over its replicas, the busiest first; or why that is unknown. */
 export type Balance =
   | { known: true; from: 'all answers' | 'a sample'; replicas: { replica: string; node: string; answers: number }[] }
   | { known: false; why: string }
 
-/** So many requests are asked about where gateways do not tell by themselves, and so many at a time. */
+/** How many requests are looked up if gateways do not name the replica in answers, and how many at a time. */
 const SAMPLE = 300
 const AT_A_TIME = 8
 
-/** By the headers of answers where gateways send them, else by asking the admin API about a sample of the last requests. */
+/**
+ * From the headers of answers, if gateways send them; else by asking the admin API about a sample of the last requests.
+ */
 export async function findBalances(
   api: Pick<AdminClient, 'call'>,
   models: ReadonlyMap<string, Tally>,
@@ -53,7 +55,7 @@ async function balanceOf(api: Pick<AdminClient, 'call'>, tally: Tally, names: Re
       } catch (error) {
         if (!(error instanceof AppError)) throw error
         refusals.push(error)
-        // Forgotten ones are passed over; any other refusal would be the same for the rest.
+        // Requests that the gateway has forgotten are skipped; any other refusal would be the same for the rest.
         if (error.code !== 'not_found') sample.length = 0
       }
     }
@@ -69,7 +71,7 @@ function unknown(refusal: AppError | undefined): Balance {
   return { known: false, why: `${why}; gateways with --expose-node-header tell it in each answer` }
 }
 
-/** `model#0` by the id of a replica; nothing without an admin key. */
+/** `model#0` by the id of a replica; empty without an admin key. */
 async function replicaNames(api: Pick<AdminClient, 'call'>): Promise<Map<string, string>> {
   try {
     const all = await api.call('listReplicas')

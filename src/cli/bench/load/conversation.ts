@@ -3,7 +3,7 @@ import type { Part } from './mix.ts'
 import { makePrompt } from './prompt.ts'
 import { within, type Random } from './random.ts'
 
-/** One who asks: a request, or several with pauses between them. */
+/** A simulated user: one request, or several with pauses between them. */
 export class Conversation {
   readonly part: Part
   readonly #random: Random
@@ -21,7 +21,7 @@ export class Conversation {
     return this.#turnsLeft === 0
   }
 
-  /** What is asked next, with all that was said before. */
+  /** The next request, with all earlier messages. */
   nextAsk(): Ask {
     const { model, prompt, answer, streamShare } = this.part
     const tokens = within(prompt, this.#random)
@@ -38,7 +38,7 @@ export class Conversation {
     }
   }
 
-  /** Takes in an answer and says how long its reader thinks. */
+  /** Adds an answer and returns how long the user thinks. */
   hear(text: string, tokens: number): number {
     this.#messages.push({ role: 'assistant', content: text })
     this.#promptTokens += tokens

@@ -12,16 +12,16 @@ export interface DriveDeps {
   asker: Pick<Asker, 'ask'>
   results: Results
   clock: Clock
-  /** Nothing is sent any more; what runs is up to the asker. */
+  /** When aborted, no more requests are sent; the asker handles the running ones. */
   stop: AbortSignal
 }
 
-/** Those who think take memory, too. */
+/** Waiting conversations take memory, too. */
 const MOST_THINKING = 100_000
 
 /**
- * Open loop: every conversation begins when it is due, however many still wait for their answers, and what took long is
- * counted from when it was due. Only the next turn of a conversation waits for the one before. Resolves when all have ended.
+ * Open loop: every conversation begins when it is due, however many others still wait, and latency counts from when it
+ * was due. Only the next turn of a conversation waits for the one before. Resolves when all have ended.
  */
 export async function drive({ plan, asker, results, clock, stop }: DriveDeps): Promise<void> {
   const startMs = clock.nowMs()
@@ -70,7 +70,7 @@ export async function drive({ plan, asker, results, clock, stop }: DriveDeps): P
       { text, tokensOut, endMs }: Pick<Outcome, 'text' | 'tokensOut' | 'endMs'>,
     ): void => {
       const dueMs = endMs + conversation.hear(text, tokensOut)
-      // What would be due after the end of the run is not asked.
+      // Turns that are due after the end of the run are not sent.
       if (dueMs >= untilMs) return
       if (thinking.size >= MOST_THINKING) return results.due(conversation.part.model, dueMs - startMs).notSent()
       const forget = clock.after(dueMs - clock.nowMs(), () => {
@@ -94,7 +94,7 @@ export async function drive({ plan, asker, results, clock, stop }: DriveDeps): P
     if (stop.aborted) end()
   })
 
-  /** One ahead, so that nothing has to be made up when it is due. */
+  /** Prepared one ahead, so that no work is left when it is due. */
   function prepare() {
     const arrival = arrivals.next()
     if (arrival.done) return undefined

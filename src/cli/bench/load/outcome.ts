@@ -1,4 +1,4 @@
-/** How a request ended that did not end well. */
+/** How a failed request ended. */
 export type FailureKind =
   | 'refused' // a status other than 200
   | 'unreachable' // no connection, or none that held until an answer began
@@ -11,18 +11,18 @@ export type FailureKind =
 
 export interface Failure {
   kind: FailureKind
-  /** What tells it from others of its kind: `429 queue_full`, `ECONNREFUSED`. */
+  /** Distinguishes it from others of its kind: `429 queue_full`, `ECONNREFUSED`. */
   detail: string
-  /** The words of whoever refused, for people. */
+  /** The message of the server, for people. */
   message: string
 }
 
-/** What became of one request. Times are those of the clock. */
+/** The result of one request. Times are those of the clock. */
 export interface Outcome {
   endMs: number
   /** When the first word came; only of an answer that was streamed. */
   firstMs: number | undefined
-  /** What was said, if somebody needs it for the next turn. */
+  /** The answer's text, if a next turn needs it. */
   text: string
   tokensIn: number
   tokensOut: number
@@ -31,7 +31,7 @@ export interface Outcome {
   /** A kept connection had ended when it was taken, so it was sent a second time. */
   isSentAgain: boolean
   requestId: string | undefined
-  /** Who answered, where gateways tell. */
+  /** The replica that answered, if gateways report it. */
   replica: { id: string; node: string } | undefined
   failure: Failure | undefined
 }

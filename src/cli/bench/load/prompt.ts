@@ -12,7 +12,7 @@ const WORDS = (
   'old new long short high low warm cold bright dark quick slow quiet loud open shut full empty simple plain'
 ).split(' ')
 
-/** About so many tokens that nobody has asked before: engines that keep prompts find nothing to reuse at its beginning. */
+/** A prompt of about this many tokens that is unique: engines with a prompt cache cannot reuse its beginning. */
 export function makePrompt(tokens: number, random: Random): string {
   const words = Array.from({ length: tokens }, () => WORDS[Math.floor(random() * WORDS.length)]!)
   return words.join(' ')

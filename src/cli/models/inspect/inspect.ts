@@ -24,9 +24,9 @@ export interface Inspection {
   clock: Clock
 }
 
-/** What the header of a model's files says. It reads them itself, a few hundred kilobytes, and needs no cluster. */
+/** Reads the header of a model's files itself, a few hundred kilobytes, and needs no cluster. */
 export async function inspect({ wanted, config, terminal, clock }: Inspection): Promise<number> {
-  // Whoever gives the command asks for himself, from his own machine.
+  // The command runs with your own rights on your own machine, so any address is allowed.
   const hub = { endpoint: config.hf_endpoint, token: config.hf_token, reach: openReach([ANYWHERE]) }
   const found = await look(wanted, { hub, clock })
   if (found.kind === 'choice') throw choice(found.names)

@@ -11,7 +11,7 @@ export interface ContextMemory {
 /** Tokens that people ask for; those that the model was not trained for are left out, and its own length is added. */
 const USUAL = [2048, 8192, 32_768, 131_072]
 
-/** Requests at a time, when nobody says how many. */
+/** The default number of parallel requests. */
 export const { parallel: USUAL_PARALLEL } = memorySettings({})
 
 /** What one replica takes, for a few lengths of context; the same that is reserved for it. Nothing for what is no model. */
