@@ -305,7 +305,7 @@ describe('a table of another cluster', () => {
     await clock.advance(60_000)
     control.tell({ ...aDelta(1, 1, [], 'empty'), ...theirs })
     expect([replicas(), gateway.problem()]).toEqual([2, undefined])
-    expect(gateway.note()).toMatch(/of another cluster \(theirs\).*our own \(ours\)/)
+    expect(gateway.note()).toMatch(/of another cluster \(theirs\).*this cluster \(ours\)/)
     control.table = { ...aTable(3, 3), ...ours }
     await clock.advance(70_000)
     expect([replicas(), gateway.note()]).toEqual([3, undefined])

@@ -24,48 +24,48 @@ export interface GatewayOptions {
   bus: Bus
   clock: Clock
   log: Logger
-  /** Who this gateway is, in decisions and to other gateways. */
+  /** The name of this gateway, in decisions and to other gateways. */
   gatewayId: string
-  /** Whether answers say which node and replica they come from. */
+  /** Whether answers name the node and replica that gave them. */
   exposeNode: boolean
   savedTable?: SavedTable
-  /** The cluster it belongs to, as far as is known; tables of any other are not taken. */
+  /** The cluster that the gateway belongs to, if known; tables of other clusters are rejected. */
   cluster?: KeptCluster
-  /** For who looks into it, or reaches replicas in a way of its own. */
+  /** Given by callers that read the table, or that reach replicas in their own way, such as the simulator. */
   table?: CountedTable
   network?: Network
-  /** Where it counts, when that is not a place of its own. */
+  /** Where the gateway counts; by default in metrics of its own. */
   metrics?: Metrics | undefined
-  /** Missing where nothing is traced. */
+  /** Missing where tracing is off. */
   tracer?: Tracer | undefined
-  /** Where it keeps what it shows at data ports; without it, it asks at each start. */
+  /** Keeps the certificate for data ports; without it, the gateway asks control for one at each start. */
   certificateFile?: string
-  /** Where they are not given, sane ones hold. */
+  /** Each has a default. */
   limits?: {
     read?: Partial<ReadLimits>
     waitingRoom?: Partial<WaitingRoomLimits>
     modelLoadWaitMs?: number
     answerWaitMs?: number
-    /** How often it looks whether its table is up to date. */
+    /** How often the gateway checks whether its table is up to date. */
     checkMs?: number
-    /** After so much silence it is taken for old. */
+    /** After this much silence of control the table counts as stale. */
     staleAfterMs?: number
   }
 }
 
 export interface Gateway {
   handler: ReturnType<typeof inferenceApi>
-  /** The keys that came with the table. */
+  /** The keys of the routing table. */
   keys: Pick<LiveTable, 'hasSnapshot' | 'keyByHash'>
-  /** What it counts. */
+  /** The gateway's metrics. */
   metrics: Metrics
-  /** Calls once there is a routing table, or the last run's, or now if there is one. */
+  /** Calls back once there is a routing table, be it a saved one; at once if there is one already. */
   onTable(callback: () => void): void
   /** How many replicas of a model can serve now. */
   readyReplicas(modelName: string): number
   /** Why this gateway is not ready, if it is not. */
   problem(): string | undefined
-  /** What is not as it should be although it serves. */
+  /** A problem that does not keep the gateway from serving, if there is one. */
   note(): string | undefined
   dispose(): Promise<void>
 }
@@ -73,8 +73,8 @@ export interface Gateway {
 const CHECK_PERIOD_MS = 1000
 
 /**
- * Keeps a routing table up to date over the bus and serves from it. With bus or control away it serves from the last
- * table, which was true a moment ago and mostly still is.
+ * Keeps a routing table up to date over the bus and serves from it. While the bus or control is away it serves from the
+ * last table, which is mostly still right.
  */
 export function startGateway(options: GatewayOptions): Gateway {
   const { bus, clock, log, gatewayId, savedTable, limits = {}, metrics = new Metrics() } = options
@@ -155,7 +155,7 @@ interface Parts {
   handler: Gateway['handler']
 }
 
-/** Tells other gateways and control what this one has in flight, what waits, and what it cannot reach. */
+/** Tells the other gateways and control what this one has in flight, what waits, and which nodes it cannot reach. */
 function shareLoad({
   bus,
   clock,
@@ -194,7 +194,7 @@ function count({
   handler.onEjected((route) => counts.ejected(route))
 }
 
-/** A table that tells when a request begins or ends, so that the other gateways can be told. */
+/** A table that reports when a request begins or ends, so that `LoadSharing` can tell the other gateways. */
 export class CountedTable extends LiveTable {
   onCount = (): void => {}
 

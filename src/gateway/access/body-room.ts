@@ -3,20 +3,20 @@ import type { HttpRequest } from '../../http/exchange.ts'
 import { originOf } from '../../http/server/request-origin.ts'
 
 export interface ReadLimits {
-  /** Prompts with images and files with speech are long; what is longer is a mistake or an attack. */
+  /** Above the size of prompts with images and of speech files; a longer body is a mistake or an attack. */
   mostBodyBytes: number
-  /** The memory that all bodies in this process share. */
+  /** The memory shared by all bodies in this process. */
   bodies: BodyBudget
 }
 
 export const MOST_BODY_BYTES = 64 * 1024 * 1024
 
 /**
- * A body up to this length that has come with its head is not counted: with 10,000 connections, these are 160 MiB at most.
+ * A body up to this length that arrived with its head is not counted: 10,000 connections hold 160 MiB of these at most.
  */
 const MOST_UNCOUNTED_BYTES = 16 * 1024
 
-/** Where the body of a request counts; undefined when it is short. */
+/** Counts the memory of a request's body; undefined for a short one. */
 export function roomFor(
   request: HttpRequest,
   keyId: string | null,

@@ -6,7 +6,7 @@ import type { DataCertificate } from './data-certificate.ts'
 /** How often to ask control for a certificate, while there is none or it ends soon. */
 const CERTIFY_EVERY_MS = 5000
 
-/** Asks control for the certificate that this gateway shows at data ports, and for the next one before it ends. */
+/** Gets this gateway's client certificate for data ports from control, and renews it before it ends. */
 export class CertificateRenewal {
   readonly #certificate: DataCertificate
   readonly #clock: Pick<Clock, 'nowMs'>
@@ -19,19 +19,19 @@ export class CertificateRenewal {
     this.#log = log
   }
 
-  /** Asks when it is due, no more often than every few seconds. Never rejects. */
+  /** Renews the certificate when it is due, and tries no more often than every few seconds. Never rejects. */
   async look(): Promise<void> {
     if (!this.#certificate.isDue || this.#clock.nowMs() < this.#nextMs) return
     this.#nextMs = this.#clock.nowMs() + CERTIFY_EVERY_MS
     try {
       await this.#certificate.renew()
     } catch (error) {
-      // A leader of the release before has none to give, and no nodes that would ask for one.
+      // A leader of the previous release issues none, and its nodes require none.
       this.#log.debug({ error: messageOf(error) }, 'gateway: no certificate for data ports yet')
     }
   }
 
-  /** The bus was away, and control may have come back with another CA: the next look asks at once. */
+  /** The bus was away, and control may have another CA now: the next look renews at once. */
   expire(): void {
     this.#certificate.expire()
     this.#nextMs = 0

@@ -35,10 +35,10 @@ function unknownModel(table: Table, name: string, caller: Caller): AppError {
   return new AppError('model_not_found', `There is no model "${name}". ${hint}`, { details: { param: 'model' } })
 }
 
-/** Comparing takes the product of both lengths, and the name is a stranger's. */
+/** A limit, because comparing takes the product of both lengths, and the client chooses the name. */
 const MOST_COMPARED = 200
 
 export function noTable(): AppError {
-  const text = 'This gateway has not yet heard from the control plane which replicas there are. Try again in a moment.'
+  const text = 'This gateway has not yet received the replicas from the control plane. Try again in a moment.'
   return new AppError('unavailable', text, { retryAfterS: SOON_S })
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/run/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 
 export interface WaitingRoomLimits {
-  /** Requests of all models that this gateway runs at once. Further ones get a 503 at once: no place is reserved for them. */
+  /** Requests of all models that this gateway runs at once. Further ones get a 503 at once: no queue spans all models. */
   running: number
   /** Requests to one model that run at once; further ones wait in order of arrival. */
   runningPerModel: number

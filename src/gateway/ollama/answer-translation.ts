@@ -10,7 +10,7 @@ export interface Measured {
 
 const NOTHING = { content: '', thinking: '' }
 
-/** An answer of words. */
+/** Translates an answer that is text. */
 export function answerTranslation(kind: AnswerKind, model: string, measured: Measured): Translation {
   const heard = nothingHeard()
   let firstMs: number | undefined
@@ -25,13 +25,13 @@ export function answerTranslation(kind: AnswerKind, model: string, measured: Mea
     onEnd: () => [lastRecord(kind, model, heard, NOTHING, timesOf(measured, firstMs))],
     onWhole(answer) {
       const said = hear(heard, answer)
-      // Nobody knows when its first word was there: all of the time counts as that of the answer.
+      // The time of the first word is unknown, so all of the time counts for the answer.
       return lastRecord(kind, model, heard, said, timesOf(measured, measured.startMs + measured.loadMs))
     },
   }
 }
 
-/** Vectors, which never come as a stream. */
+/** Translates vectors, which never come as a stream. */
 export function embedTranslation(
   model: string,
   measured: Measured,

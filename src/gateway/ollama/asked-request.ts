@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpRequest } from '../../http/exchange.ts'
 
-/** A request that has been translated: of the one that came it has the connection and what its headers say of the client. */
+/** A translated request. It keeps the original's connection, and those headers that describe the client. */
 export class AskedRequest implements HttpRequest {
   readonly method = 'POST'
   readonly url: string
@@ -28,7 +28,7 @@ export class AskedRequest implements HttpRequest {
     return this.socket.destroyed
   }
 
-  /** It has come whole: nobody will hear anything more of it. */
+  /** The request is complete, so it has no further events. */
   on(): this {
     return this
   }
@@ -46,7 +46,7 @@ export class AskedRequest implements HttpRequest {
   }
 }
 
-/** What was said of the body that came. The answer is read here, so it must not come compressed. */
+/** Headers that describe the original body or its answer. The gateway reads the answer, so it must not be compressed. */
 const OF_ITS_BODY: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',

@@ -1,7 +1,7 @@
-/** One event of a model is a few hundred bytes; one that is longer than this is no answer. */
+/** An event of a model has a few hundred bytes; a longer one than this is an error. */
 const MOST_EVENT_CHARACTERS = 16 * 1024 * 1024
 
-/** Takes a stream of server-sent events in any pieces; gives what each event carries, once it is whole. */
+/** Takes server-sent events in any pieces; returns the data of each event once it is complete. */
 export class EventData {
   readonly #decoder = new TextDecoder()
   #waiting = ''

@@ -1,9 +1,9 @@
-/** Pure: answers in OpenAI's shape, as Ollama's clients expect them. */
+/** Pure: translates OpenAI's answers into Ollama's. */
 
-/** Whose answer it is, and when: all in milliseconds. */
+/** The times of an answer, in milliseconds. */
 export interface Times {
   startMs: number
-  /** How long it waited for its model. */
+  /** How long the request waited for its model. */
   loadMs: number
   firstMs: number | undefined
   nowMs: number
@@ -16,12 +16,12 @@ interface ToolCall {
   function: { name: string; arguments: unknown }
 }
 
-/** What is kept of an answer until its end. */
+/** Facts about an answer, collected until its end. */
 export interface Heard {
   reason: string | undefined
   promptTokens: number | undefined
   answerTokens: number | undefined
-  /** As the engine measured it, where it tells. */
+  /** As measured by the engine, if it reports it. */
   promptMs: number | undefined
   answerMs: number | undefined
   calls: Map<number, { id: string | undefined; name: string; json: string }>
@@ -38,7 +38,7 @@ export function nothingHeard(): Heard {
   }
 }
 
-/** Text of an answer, whole or a piece of it. */
+/** The text of an answer, or of a piece of it. */
 export interface Said {
   content: string
   thinking: string
@@ -63,7 +63,7 @@ export function hear(heard: Heard, answer: unknown): Said {
   }
 }
 
-/** Calls come in pieces, told apart by their index; Ollama's clients get each of them whole. */
+/** Tool calls come in pieces that carry their index; Ollama's clients get each call whole. */
 function hearCalls({ calls }: Heard, pieces: readonly unknown[]): void {
   for (const [i, piece] of pieces.entries()) {
     const { index, id, function: called } = asObject(piece)
@@ -101,7 +101,7 @@ export function lastRecord(kind: AnswerKind, model: string, heard: Heard, said: 
   }
 }
 
-/** For who only wanted the model to be loaded. */
+/** The answer to a request that only loads the model. */
 export function loadedRecord(kind: AnswerKind, model: string, nowMs: number): object {
   const nothing = saidIn(kind, { content: '', thinking: '' }, [])
   return { model, created_at: timeText(nowMs), ...nothing, done: true, done_reason: 'load' }
@@ -125,7 +125,7 @@ export function oldEmbeddingRecord(answer: unknown): object {
   return { embedding: asObject(Array.isArray(data) ? data[0] : undefined)['embedding'] ?? [] }
 }
 
-/** What an error says, whoever made it; undefined when it is none. */
+/** The message of an error in OpenAI's or Ollama's format; undefined when the answer is no error. */
 export function errorText(answer: unknown): string | undefined {
   const { error } = asObject(answer)
   if (typeof error === 'string') return error
@@ -152,7 +152,7 @@ function argumentsOf(json: string): unknown {
   try {
     return JSON.parse(json) as unknown
   } catch {
-    // A model may write what is no JSON; the client had better see that than nothing.
+    // A model may write invalid JSON; the client should see that rather than nothing.
     return { arguments: json }
   }
 }

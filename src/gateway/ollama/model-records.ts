@@ -5,18 +5,18 @@ import type { LiveTable, ServedModel } from '../table/routing-table.ts'
 
 type Table = Pick<LiveTable, 'hasSnapshot' | 'models' | 'model' | 'routesOf'>
 
-/** `/api/tags`: the models that the caller may use. Their sizes are for whoever has the files; a gateway does not know them. */
+/** `/api/tags`: the models that the caller may use. Without sizes, because a gateway does not have the files. */
 export function tagList(table: Table, caller: Caller): object {
   return { models: usableBy(table, caller).map(modelRecord) }
 }
 
-/** `/api/ps`: those of which a replica can serve now. */
+/** `/api/ps`: the models with a ready replica. */
 export function runningList(table: Table, caller: Caller): object {
   const running = usableBy(table, caller).filter(({ name }) => table.routesOf(name).length > 0)
   return { models: running.map((model) => ({ ...modelRecord(model), size_vram: 0, expires_at: NEVER })) }
 }
 
-/** `/api/show`: clients look at what it can do. */
+/** `/api/show`: clients read the model's capabilities from it. */
 export function shownModel(table: Table, name: string, caller: Caller): object {
   const model = findModel(table, name, caller)
   const shown = { modelfile: '', parameters: '', template: '', license: '' }
@@ -29,7 +29,7 @@ export function shownModel(table: Table, name: string, caller: Caller): object {
   }
 }
 
-/** Ollama's clients say `name:latest` for `name`, and the other way round. The one that there is is meant. */
+/** Ollama's clients use `name:latest` for `name` and the reverse; returns the one that exists. */
 export function meantModel(table: Pick<Table, 'model'>, name: string): string {
   if (table.model(name)) return name
   const other = name.endsWith(LATEST) ? name.slice(0, -LATEST.length) : `${name}${LATEST}`
@@ -37,7 +37,7 @@ export function meantModel(table: Pick<Table, 'model'>, name: string): string {
 }
 
 const LATEST = ':latest'
-/** Flotilla unloads when others need the room, which nobody knows beforehand. */
+/** Flotilla unloads a model when others need its memory, which has no known time. */
 const NEVER = '9999-12-31T23:59:59Z'
 
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
@@ -51,7 +51,7 @@ function usableBy(table: Table, caller: Caller): ServedModel[] {
 
 function modelRecord(model: ServedModel): object {
   const { name } = model
-  // Clients tell models apart by it; it says nothing of the files.
+  // Clients use it as an identity; it is not a hash of the files.
   const digest = createHash('sha256').update(name).digest('hex')
   return { name, model: name, modified_at: timeOf(model), size: 0, digest, details: detailsOf(model) }
 }

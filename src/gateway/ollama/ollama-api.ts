@@ -30,18 +30,18 @@ export interface OllamaDeps {
   limits: Partial<ReadLimits> | undefined
   /** Serves a request of OpenAI's API. */
   infer(request: HttpRequest, response: HttpResponse, caller: Caller): void
-  /** Resolves when the model has a replica, which it is given if it has none. */
+  /** Resolves when the model has a replica; loads it if it has none. */
   whenReady(model: string, caller: Caller, gone: AbortSignal): Promise<void>
 }
 
 export type OllamaApi = (request: HttpRequest, response: HttpResponse, caller: Caller) => Promise<void>
 
-/** The version of Ollama whose API this is: some clients refuse to speak to one that is too old. */
+/** The version of Ollama whose API this is: some clients reject older ones. */
 const OLLAMA_VERSION = '0.12.0'
 
 /**
- * Ollama's API on top of OpenAI's: each request is translated, served as any other with the same picks, waits and records,
- * and its answer is translated back. Nothing of this is on the way of requests that are OpenAI's already.
+ * Ollama's API on top of OpenAI's. Each request is translated, served like any other with the same picks, waits and
+ * records, and its answer is translated back. Requests of OpenAI's API do not pass through here.
  */
 export function ollamaApi(deps: OllamaDeps): OllamaApi {
   return async (request, response, caller) => {
@@ -57,7 +57,7 @@ export function sendOllamaError(response: HttpResponse, error: AppError): void {
   sendError(response, error, { error: error.message })
 }
 
-/** Whether it is one of Ollama's; the admin API has no such paths. */
+/** Whether the path is one of Ollama's; the admin API has no such paths. */
 export function isOllamaPath(path: string): boolean {
   return Object.hasOwn(METHODS, path) || NOT_HERE.has(path) || path.startsWith('/api/blobs/')
 }
@@ -118,7 +118,7 @@ async function answer(deps: OllamaDeps, request: HttpRequest, response: HttpResp
   }
 }
 
-/** What it is translated into counts as any other request. */
+/** Releases the body's memory once it is parsed, because the translated body is counted again by `infer`. */
 async function readJson({ limits }: OllamaDeps, request: HttpRequest, { keyId }: Caller): Promise<unknown> {
   const room = roomFor(request, keyId, limits)
   try {
@@ -142,7 +142,7 @@ interface Named {
 }
 
 interface TextAsk extends Named {
-  /** It has nothing to say: it wants the model to be loaded, or to go. */
+  /** A request without a prompt, which only loads or unloads the model. */
   isLoad: boolean
   keep_alive?: number | string | null | undefined
   toOpenAi(): OpenAiAsk
@@ -181,10 +181,10 @@ function pass(
   deps.infer(asked, new TranslatedResponse(asked, response, translation), caller)
 }
 
-/** Waits where there is no replica, so that the time can be told. How long that took; it has its turn when it is served. */
+/** Waits until the model has a replica, and returns how long that took. The wait for a place comes later, in `infer`. */
 async function untilLoaded({ deps, request, caller }: Exchange, model: string): Promise<number> {
   const { table, clock } = deps
-  // Asked first: that a model is ready is not for those who may not use it.
+  // First, so that a caller without permission does not learn whether the model is ready.
   findModel(table, model, caller)
   if (table.routesOf(model).length > 0) return 0
   const fromMs = clock.nowMs()
@@ -219,6 +219,6 @@ function notHere(path: string): AppError {
 }
 
 function noTable(): AppError {
-  const text = 'This gateway has not yet heard from the control plane which models there are. Try again in a moment.'
+  const text = 'This gateway has not yet received the models from the control plane. Try again in a moment.'
   return new AppError('unavailable', text, { retryAfterS: 2 })
 }

@@ -1,13 +1,13 @@
 import type { OllamaChat, OllamaGenerate, OllamaMessage } from '../../api/ollama.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** A request in OpenAI's words: where it goes, and its body without the name of the model. */
+/** A request of OpenAI's API: its path, and its body without the name of the model. */
 export interface OpenAiAsk {
   path: '/v1/chat/completions' | '/v1/completions' | '/v1/embeddings'
   body: Record<string, unknown>
 }
 
-/** Pure: what a chat in Ollama's words is in OpenAI's. */
+/** Pure: translates a chat of Ollama's API into OpenAI's. */
 export function chatToOpenAi(asked: OllamaChat): OpenAiAsk {
   const { tools } = asked
   const body = {
@@ -19,8 +19,8 @@ export function chatToOpenAi(asked: OllamaChat): OpenAiAsk {
 }
 
 /**
- * Pure: the same for a prompt. One that is raw, or is to be filled in the middle, is a text to go on with; any other is
- * what a user says, because engines put the template of the model around that.
+ * Pure: the same for a prompt. A raw prompt, or one with a suffix, becomes a completion; any other becomes the message of a
+ * user, because engines put the model's template around that.
  */
 export function promptToOpenAi(asked: OllamaGenerate): OpenAiAsk {
   refuseUnknown(asked)
@@ -51,7 +51,7 @@ function commonOf(asked: Pick<OllamaChat, 'stream' | 'format' | 'think' | 'optio
   const isStream = asked.stream ?? true
   return {
     stream: isStream,
-    // The last record tells how many tokens there were.
+    // Ollama's last record holds the token counts.
     ...(isStream ? { stream_options: { include_usage: true } } : {}),
     ...formatOf(asked.format),
     ...thinkingOf(asked.think),
@@ -66,7 +66,7 @@ function formatOf(format: OllamaChat['format']): Record<string, unknown> {
   return { response_format: { type: 'json_schema', json_schema: wanted } }
 }
 
-/** Templates read `enable_thinking`, engines that know degrees `reasoning_effort`. */
+/** Templates read `enable_thinking`; engines with levels of effort read `reasoning_effort`. */
 function thinkingOf(think: OllamaChat['think']): Record<string, unknown> {
   if (think === undefined || think === null || think === '') return {}
   const isOn = think !== false
@@ -74,20 +74,20 @@ function thinkingOf(think: OllamaChat['think']): Record<string, unknown> {
   return { chat_template_kwargs: { enable_thinking: isOn }, ...effort }
 }
 
-/** Options that engines have as parameters of a request. Those of a load, such as `num_ctx`, belong to the model here. */
+/** Options that engines take per request. Options of a load, such as `num_ctx`, are settings of the model in Flotilla. */
 function parametersOf(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const parameters: Record<string, unknown> = {}
   for (const [option, names] of Object.entries(PARAMETERS)) {
     const value = options[option]
     if (value === undefined || value === null) continue
-    // Negative is without end, which it is anyway.
+    // Negative means no limit, which is the default.
     if (option === 'num_predict' && typeof value === 'number' && value < 0) continue
     for (const name of names) parameters[name] = value
   }
   return parameters
 }
 
-/** Some engines call the same thing by another name; each passes over what it does not know. */
+/** Some engines use another name for the same parameter; each ignores names that it does not know. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   num_predict: ['max_tokens'],
   temperature: ['temperature'],
@@ -113,7 +113,7 @@ function messagesOf(messages: readonly OllamaMessage[]): object[] {
   })
 }
 
-/** Ollama's clients need not tell which call a result belongs to; OpenAI's must. */
+/** Ollama's clients need not say which call a result belongs to; OpenAI's API requires it. */
 class Calls {
   #made = 0
   readonly #open: { id: string; name: string }[] = []
@@ -126,7 +126,7 @@ class Calls {
     })
   }
 
-  /** The one it names, else the first of that tool that has no result, else the first that has none. */
+  /** The call it names, else the first open call of that tool, else the first open call. */
   answered({ tool_call_id: id, tool_name: name }: OllamaMessage): string {
     const ofTool = this.#open.findIndex((call) => (id ? call.id === id : call.name === name))
     const at = ofTool === -1 ? 0 : ofTool

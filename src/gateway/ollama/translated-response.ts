@@ -4,19 +4,19 @@ import { sendJson } from '../../http/server.ts'
 import { EventData } from './event-data.ts'
 import { errorText } from './from-openai.ts'
 
-/** How the answer of an engine becomes one for the client. */
+/** Translates an engine's answer for the client. */
 export interface Translation {
   /** Records for one event of a stream. */
   onEvent(event: unknown): object[]
   /** Records after the last event. */
   onEnd(): object[]
-  /** The whole of an answer that is no stream. */
+  /** The translation of an answer that is no stream. */
   onWhole(answer: unknown): object
 }
 
-/** An answer with many vectors has some megabytes; beyond this it is none. */
+/** An answer with many vectors has some megabytes; a longer one than this is cut off. */
 const MOST_CHARACTERS = 256 * 1024 * 1024
-/** What of the answer's head the client gets to see. */
+/** The headers of the answer that the client gets. */
 const PASSED_ON: ReadonlySet<string> = new Set([
   'x-request-id',
   'x-flotilla-node',
@@ -27,8 +27,8 @@ const PASSED_ON: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a request for a model is answered into instead of the client's own response: a stream of events goes to the client
- * record by record as it comes, anything else when it is whole. Errors become Ollama's, whoever made them.
+ * The response for a translated request. It sends a stream of events to the client record by record as it comes, and any
+ * other answer once it is complete. Errors of engines and of Flotilla get Ollama's format.
  */
 export class TranslatedResponse implements HttpResponse {
   readonly req: HttpRequest
@@ -94,7 +94,7 @@ export class TranslatedResponse implements HttpResponse {
   }
 
   writeContinue(): void {
-    // The request has come whole.
+    // The request is already complete.
   }
 
   destroy(): this {
@@ -132,7 +132,7 @@ export class TranslatedResponse implements HttpResponse {
   }
 }
 
-/** Of an answer that nobody understands no more than this is told. */
+/** The most of an unreadable answer that is quoted. */
 const MOST_TOLD = 4096
 
 function parsed(text: string): unknown {

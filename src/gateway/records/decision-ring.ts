@@ -3,13 +3,13 @@ import { IdColumn } from './id-column.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
 /**
- * Holds the last so many decisions; the oldest makes room. Of a request that is like thousands of others only its facts
- * are kept, in columns that are there from the beginning: objects that live this long would be copied twice by the
- * garbage collector and then swept, which took longer than all else that was written down about them.
+ * Holds the last decisions, up to a limit; the oldest makes room. Ordinary requests are kept as values in preallocated
+ * columns: the garbage collector would copy such long-lived objects twice and then sweep them, which took longer than all
+ * the rest of their recording.
  */
 export class DecisionRing {
   readonly #most: number
-  /** Those that are kept whole. */
+  /** Decisions that are kept as objects. */
   readonly #whole: (Decision | undefined)[] = []
   readonly #ids: IdColumn
   readonly #paths: string[] = []
@@ -35,7 +35,7 @@ export class DecisionRing {
     if (isBrief) this.#write(slot, decision)
   }
 
-  /** In the order in which they were kept. */
+  /** Oldest first. */
   *ids(): Iterable<[id: string, slot: number]> {
     const count = this.#whole.length
     const first = count < this.#most ? 0 : this.#next
@@ -102,7 +102,7 @@ export class DecisionRing {
 type Row = [number, number, number, number, number, number, number, number, number, number, number]
 const COLUMNS = 11
 
-/** Went to the first that was chosen, and well. */
+/** The first chosen replica served it without an error. */
 function isOrdinary({ method, status, tries, candidates }: Decision): boolean {
   if (method !== 'POST' || status >= 400 || tries.length !== 1 || tries[0]!.outcome !== 'served') return false
   return candidates.length === 1 && candidates[0]!.leftOut === null && tries[0]!.status === status

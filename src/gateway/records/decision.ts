@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '../../api/decision-record.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
-/** A request and what was decided about it, as it is written down on its way. `DecisionRecord` is what others see of it. */
+/** A request and the decisions about it, recorded as it is served. `DecisionRecord` is its form in the API. */
 export interface Decision {
   requestId: string
   atMs: number
@@ -10,7 +10,7 @@ export interface Decision {
   model: string | null
   policy: DecisionRecord['policy']
   keyId: string | null
-  /** Whether all candidates are noted, and not only those that it was sent to. */
+  /** Whether all candidates are recorded, not only the replicas that it was sent to. */
   isSampled: boolean
   /** Whether the client asked for a stream of events. */
   isStream: boolean
@@ -20,7 +20,7 @@ export interface Decision {
   queuedMs: number
   loadWaitMs: number
   status: number
-  /** When the first piece of an answer came; 0 when none did. */
+  /** When the first piece of an answer arrived; 0 when none did. */
   firstByteMs: number
   endedMs: number
 }
@@ -39,6 +39,6 @@ export interface Try {
   status: number | null
   error: string | null
   ms: number
-  /** Whether an engine may have had the request, or some of it. */
+  /** Whether an engine may have received the request, or part of it. */
   mayHaveReached: boolean
 }

@@ -3,24 +3,24 @@ import type { DecisionRecord } from '../../api/decision-record.ts'
 import { cutText } from '../../core/lib/cut-text.ts'
 import { DecisionRing } from './decision-ring.ts'
 
-/** A few megabytes at most, and minutes of a gateway that is not under attack. */
+/** A few megabytes at most, and some minutes of requests at an ordinary load. */
 const MOST_ORDINARY = 10_000
 const MOST_NOTABLE = 2000
-/** Nobody looks at more; to rank and hold the candidates of each of thousands a second takes longer than to serve them. */
+/** Requests whose candidates are recorded; to rank them for thousands a second would take longer than serving. */
 const MOST_SAMPLED_PER_S = 100
-/** What a client or an engine has written is cut for the record. */
+/** Text from a client or an engine is cut to this length. */
 const MOST_TEXT_CHARS = 1000
 
 /**
- * The last decisions, for whoever asks why. What failed or took more than one try has room of its own, so that thousands
- * of requests that went well do not push it out. To keep one is all that the way of a request pays for: where it is found
- * and how it reads is worked out for the few who ask.
+ * The last decisions, to explain a request afterwards. Requests that failed or took more than one try have a ring of their
+ * own, so that thousands of successful ones do not push them out. A request pays only for `keep`; the index and the record
+ * are made when a caller asks for one.
  */
 export class Decisions {
   readonly #gateway: string
   readonly #ordinary = new DecisionRing(MOST_ORDINARY)
   readonly #notable = new DecisionRing(MOST_NOTABLE)
-  /** Undefined when something was kept since it was made. */
+  /** Undefined when a decision was kept since it was made. */
   #byRequestId: Map<string, Place> | undefined
   #second = 0
   #sampled = 0
@@ -29,7 +29,7 @@ export class Decisions {
     this.#gateway = gateway
   }
 
-  /** Whether all about a request that comes now is written down: always, until there are many a second. */
+  /** Whether to record all candidates of a request that arrives now: for the first 100 requests of each second. */
   isSampled(nowMs: number): boolean {
     const second = Math.floor(nowMs / 1000)
     if (second !== this.#second) this.#sampled = 0
@@ -51,7 +51,7 @@ export class Decisions {
     return place && toRecord(place.ring.at(place.slot), this.#gateway)
   }
 
-  /** Clients choose ids, and one that was chosen twice means the later request. */
+  /** Clients choose ids, so an id may occur twice; it then means the later request. */
   #places(): Map<string, Place> {
     const places = new Map<string, Place>()
     for (const ring of [this.#ordinary, this.#notable]) {

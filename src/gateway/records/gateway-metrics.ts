@@ -6,18 +6,18 @@ import { ReplicaCounts } from '../table/replica-counts.ts'
 import { tableGauges, type TableFacts } from './table-gauges.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 
-/** What a gateway tells its numbers. */
+/** Takes the events that the gateway's metrics count. */
 export interface GatewayCounts {
-  /** On the way of each request, at its end. */
+  /** Called at the end of each request. */
   ended: (decision: Decision) => void
-  /** A replica is left out for a while. */
+  /** Called when a replica is ejected. */
   ejected: (route: LiveRoute) => void
 }
 
-/** Seconds; from a cached answer to a long story. */
+/** In seconds, from a cached answer to a long text. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/** What a gateway counts. For a model that was counted before, a request costs two look-ups and some additions. */
+/** The metrics of a gateway. For a known model, a request costs two lookups and some additions. */
 export function gatewayMetrics(metrics: Metrics, facts: TableFacts): GatewayCounts {
   const { table } = facts
   const define = defineAll(metrics)
@@ -26,7 +26,7 @@ export function gatewayMetrics(metrics: Metrics, facts: TableFacts): GatewayCoun
   const picks = new Map<string, Cell>()
   tableGauges(metrics, facts)
 
-  /** Names of models that there are; clients make up any number of others. */
+  /** By the name of a model that exists; all other names, which clients can invent, count as `unknown`. */
   const cellsOf = (model: string | null): ModelCells => {
     const known = model === null ? undefined : models.get(model)
     if (known) return known
@@ -89,7 +89,7 @@ function defineAll(metrics: Metrics) {
   }
 }
 
-/** The numbers of one model, held, so that nothing is looked up for each of its requests. */
+/** The metric cells of one model, kept so that its requests need no lookup by labels. */
 class ModelCells {
   readonly #define: Defined
   readonly #name: string

@@ -1,9 +1,9 @@
-/** Ours, and those of most clients, are UUIDs. */
+/** Flotilla's ids, and those of most clients, are UUIDs. */
 const USUAL_LENGTH = 36
 
 /**
- * The ids of so many requests, which are of visible ASCII. Those of the usual length are kept as bytes: texts would be what
- * the garbage collector has most to do with, being the only thing of a short request that lives on.
+ * The ids of the last requests, in visible ASCII. Ids of the usual length are kept as bytes: as strings, the only objects of
+ * a short request that live on, they would be most of the garbage collector's work.
  */
 export class IdColumn {
   readonly #bytes: Buffer

@@ -2,7 +2,7 @@ import { formatTraceparent } from '../../platform/tracing/trace-context.ts'
 import { below, type TracedPlace, type Tracer } from '../../platform/tracing/tracer.ts'
 import type { Decision } from './decision.ts'
 
-/** One traced request at a gateway: a span for itself, and one for each replica that it was sent to. */
+/** One traced request at a gateway: a span for the request, and one for each replica that it was sent to. */
 export class RequestTrace {
   readonly #tracer: Tracer
   readonly #place: TracedPlace
@@ -13,14 +13,14 @@ export class RequestTrace {
     this.#place = place
   }
 
-  /** It is sent to a replica: what that one gets as its parent, as a line of a head. */
+  /** Begins the span of a replica; returns the `traceparent` line for it. */
   sent(nowMs: number): string {
     const place = below(this.#place.context)
     this.#tries.push({ place, startMs: nowMs })
     return `traceparent: ${formatTraceparent(place.context)}\r\n`
   }
 
-  /** All is told at its end, from what was written down of it anyway. */
+  /** Exports all spans at the end of the request, from its decision record. */
   end(decision: Decision): void {
     const { atMs, endedMs, status, method, path, model, tries } = decision
     for (const [i, { place, startMs }] of this.#tries.entries()) {
@@ -57,7 +57,7 @@ export class RequestTrace {
         'flotilla.tries': tries.length,
         ...(decision.firstByteMs === 0 ? {} : { 'flotilla.first_token_ms': Math.round(decision.firstByteMs - atMs) }),
       },
-      // A mistake of the client is no failure of what served it.
+      // A client's error (4xx) is not an error of the gateway's span.
       error: status >= 500 ? `status ${status}` : undefined,
     })
   }

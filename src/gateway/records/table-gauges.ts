@@ -3,14 +3,14 @@ import type { LiveTable } from '../table/routing-table.ts'
 
 export interface TableFacts {
   table: Pick<LiveTable, 'models' | 'model' | 'route' | 'routesOf' | 'loadOf'>
-  /** Since control was last heard; undefined before the first time. */
+  /** Time since control was last heard; undefined before the first time. */
   silentMs(): number | undefined
   isStale(): boolean
-  /** Requests of a model that wait for their turn. */
+  /** Requests of a model that wait for a place. */
   waitingFor(modelName: string): number
 }
 
-/** What a gateway knows of its models when somebody asks. */
+/** Gauges of a gateway's models, computed when they are read. */
 export function tableGauges(metrics: Metrics, facts: TableFacts): void {
   const { table } = facts
   const perModel = function* (count: (name: string) => number) {

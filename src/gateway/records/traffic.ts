@@ -9,15 +9,15 @@ export interface TrafficDeps {
   clock: Clock
   /** Names this run of this gateway: its counts begin at 0 with each run. */
   runId: string
-  /** Clients make up any number of names; only those of models that there are count. */
+  /** Only names of existing models count, because clients can invent any number of others. */
   isModel: (name: string) => boolean
 }
 
 const CLIENT_GONE = errorTable.client_gone.status
 const REPORT_EVERY_MS = 1000
-/** What ended no request for so long is no longer told, and begins at 0 if it comes back. */
+/** A model or replica without a request for this long leaves the reports; its count begins at 0 if it returns. */
 const TOLD_FOR_MS = 60_000
-/** Beyond these nothing new is counted until something else has been idle for a minute. A report stays below 1 MiB. */
+/** Beyond these a new name is counted only once another has been idle for a minute. A report stays below 1 MiB. */
 const MOST_MODELS = 1000
 const MOST_REPLICAS = 5000
 
@@ -34,7 +34,7 @@ interface ReplicaCounts {
   lastMs: number
 }
 
-/** Counts what this gateway has served, and tells it every second while requests end, and once more when they do not. */
+/** Counts the requests that this gateway served. It reports every second while requests end, and once more afterwards. */
 export class GatewayTraffic {
   readonly #deps: TrafficDeps
   readonly #models = new Map<string, ModelCounts>()
@@ -48,15 +48,15 @@ export class GatewayTraffic {
     this.#deps = deps
   }
 
-  /** On the way of every request: two look-ups and some additions; nothing is allocated for what was counted before. */
+  /** Called for every request: two lookups and some additions, and no allocation for a known model and replica. */
   ended({ model, status, atMs, firstByteMs, endedMs, tries }: Decision): void {
     if (model === null) return
     const counts = this.#models.get(model) ?? this.#newModel(model)
     if (!counts) return
     counts.requests += 1
-    // A client that goes away is no failure of ours.
+    // A client that goes away is not an error of the service.
     if (status >= 400 && status !== CLIENT_GONE) counts.errors += 1
-    // Where no engine answered, our own answer was the first word.
+    // Without an engine's answer, the gateway's own answer counts as the first byte.
     counts.firstByteMs += Math.max(0, (firstByteMs === 0 ? endedMs : firstByteMs) - atMs)
     counts.durationMs += Math.max(0, endedMs - atMs)
     counts.lastMs = endedMs
@@ -97,7 +97,7 @@ export class GatewayTraffic {
       this.#cancelReport = undefined
       const wasChanged = this.#isChanged
       this.#report()
-      // Once more without a change: should the last report be lost, this one says the same.
+      // Once more without a change, in case the last report was lost.
       if (wasChanged) this.#reportLater()
     })
   }
@@ -108,7 +108,7 @@ export class GatewayTraffic {
     forgetIdle(this.#models, clock.nowMs())
     forgetIdle(this.#replicas, clock.nowMs())
     this.#seq += 1
-    // While it is away the client would keep what is published, and tell it when it is old.
+    // While disconnected, the bus client would queue the report and deliver it when it is outdated.
     if (bus.isConnected()) bus.publish('gatewayTraffic', { gateway: runId, seq: this.#seq, ...this.#counts() })
   }
 

@@ -2,7 +2,7 @@ import { nearNames } from '../../core/lib/near-names.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { ServedModel } from '../table/routing-table.ts'
 
-/** What engines serve of OpenAI's and Anthropic's APIs. A request for any other path is passed on as well, by its model. */
+/** Paths of OpenAI's and Anthropic's APIs. Requests for other paths are forwarded as well, by their model. */
 const KNOWN_PATHS = [
   '/v1/chat/completions',
   '/v1/completions',
@@ -22,13 +22,13 @@ const KNOWN_PATHS = [
 ] as const
 const KNOWN: ReadonlySet<string> = new Set(KNOWN_PATHS)
 
-/** A request that is no POST, and none for the models. */
+/** The error for a request that is not a POST, and not for the models. */
 export function notPosted(method: string, path: string): AppError {
   if (!KNOWN.has(path)) return misspelt(path) ?? new AppError('not_found', `There is nothing to ${method} at ${path}.`)
   return new AppError('method_not_allowed', `${path} takes POST only, not ${method}.`, { allow: ['POST'] })
 }
 
-/** What to say of a path that is not known and looks like one that is. */
+/** The error for an unknown path that resembles a known one. */
 export function misspelt(path: string): AppError | undefined {
   if (KNOWN.has(path)) return undefined
   const near = nearestOf(KNOWN_PATHS, path)
@@ -36,7 +36,7 @@ export function misspelt(path: string): AppError | undefined {
   return new AppError('not_found', `There is no ${path.slice(0, MOST_COMPARED)}. Did you mean ${near}?`)
 }
 
-/** Why a model is not asked: its engine is known not to answer this path. Nothing is loaded for it, and no engine asked. */
+/** The error for a path that the model's engine does not serve. The model is not loaded, and no engine is asked. */
 export function notServed(
   { name, engine, serves }: Pick<ServedModel, 'name' | 'engine' | 'serves'>,
   path: string,
@@ -46,7 +46,7 @@ export function notServed(
   const near = KNOWN.has(path) ? undefined : nearestOf(paths, path)
   const hint = near === undefined ? `It serves ${paths.join(', ')}.` : `Did you mean ${near}?`
   const text = `${name} runs on the engine ${engine}, which does not serve ${asked}. ${hint}`
-  // Not 404: clients of Anthropic's API take that for a wrong name of the model.
+  // Not 404, which clients of Anthropic's API read as a wrong model name.
   return new AppError('bad_request', text, { details: { code: 'path_not_served' } })
 }
 
@@ -54,5 +54,5 @@ function nearestOf(paths: readonly string[], path: string): string | undefined {
   return nearNames(path.slice(0, MOST_COMPARED), paths, 1)[0]
 }
 
-/** Comparing takes the product of both lengths, and the path is a stranger's. */
+/** A limit, because comparing takes the product of both lengths, and the client chooses the path. */
 const MOST_COMPARED = 200

@@ -17,12 +17,12 @@ import { newRequestId } from './request-id.ts'
 import type { LiveRoute } from '../table/routing-table.ts'
 import { ShortRequest } from './fast-request.ts'
 
-/** Longer ones are not copied into one text with their head. */
+/** Longer bodies take the full path, which does not copy them together with their head. */
 const MOST_BODY_BYTES = 16 * 1024
 
 /**
- * The way of a request that asks as most do: JSON for a model that has a replica which is known to live, and room. All that
- * is decided about it is decided as for any other; whatever is unusual about it, or goes wrong, is left to `infer`.
+ * The gateway's fast path: for JSON requests to a model with a free place and a replica that is known to be alive. It makes
+ * the same decisions as the full path, and leaves every unusual or failing request to `infer`.
  */
 export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
   const { table, clock, guard, limits, readyDeps, serveDeps } = deps
@@ -56,7 +56,7 @@ export function inferenceShortcut(deps: ShortcutDeps): Shortcut<Known> {
   return { know: (request) => know(request, guard), take }
 }
 
-/** Of those who may ask at all: what strangers say is not kept. */
+/** Remembers only heads of allowed callers, so that other clients cannot fill the cache. */
 function know(request: HttpRequest, guard: GuardDeps): Known | undefined {
   const { method, url = '', headers, rawHeaders } = request
   const path = pathOf(request)

@@ -17,7 +17,7 @@ import type { LiveRoute, ServedModel } from '../table/routing-table.ts'
 import type { Known, ShortcutDeps } from './known-head.ts'
 import type { Awaited } from '../health/stalled-requests.ts'
 
-/** What is asked and by whom, and where it goes. */
+/** A fast-path request: what it asks, its caller, and its replica. */
 interface Short {
   known: Known
   caller: Caller
@@ -28,18 +28,18 @@ interface Short {
   atMs: number
   route: LiveRoute
   at: ReplicaAt
-  /** Gives its place in the waiting room back. */
+  /** Gives back its place in the waiting room. */
   leave: () => void
 }
 
-/** A request for a model that goes to its first replica and is served there, or becomes one that `infer` looks after. */
+/** A request on the fast path: the first replica serves it, or `infer` takes it over. */
 export class ShortRequest extends ShortPassage implements Awaited {
   readonly route: LiveRoute
   readonly pieces = 0
   place: number | undefined
   readonly #deps: ShortcutDeps
   readonly #short: Short
-  /** These are there once it is sent. */
+  /** Set once the request is sent. */
   #decision!: Decision
   #release: (() => void) | undefined
   #contact: Contact | undefined
@@ -54,7 +54,7 @@ export class ShortRequest extends ShortPassage implements Awaited {
 
   override start(bytes: Buffer): void {
     super.start(bytes)
-    // What comes back is heard later at the earliest.
+    // The answer can arrive only after this turn, so there is time to record the request.
     const { route, known, caller, served, isStream, requestId, atMs } = this.#short
     const { table, liveness, silence } = this.#deps.serveDeps
     const decision = newDecision(requestId, known.path, caller, atMs, this.#deps.decisions.isSampled(atMs))
@@ -127,7 +127,7 @@ export class ShortRequest extends ShortPassage implements Awaited {
     this.#release?.()
     leave()
     const ms = nowMs - decision.atMs
-    // The only one: a list that is made with one has no room for more.
+    // The only try, so a literal of one, which reserves no room for more.
     decision.tries = [{ route, outcome, status, error: null, ms, mayHaveReached: true }]
     decision.endedMs = nowMs
     decisions.keep(decision)
@@ -143,7 +143,7 @@ export class ShortRequest extends ShortPassage implements Awaited {
 const LENGTH_LINE = Buffer.from('\r\ncontent-length: ', 'latin1')
 const LAST_LINE = Buffer.from('\r\nconnection: keep-alive\r\n\r\n', 'latin1')
 
-/** What all requests with one head begin with that go to one replica, up to their id. */
+/** The beginning of all requests with this head to this replica, up to the request id. */
 function startFor({ url, lines, starts }: Known, at: ReplicaAt): Buffer {
   const known = starts.get(at)
   if (known) return known

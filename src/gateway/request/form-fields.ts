@@ -1,16 +1,16 @@
 import { AppError } from '../../platform/errors.ts'
 
-/** A form has a handful of parts; each of them a short head. */
+/** Limits far above real forms, which have a few parts, each with a short head. */
 const MOST_PARTS = 1000
 const MOST_HEAD_BYTES = 16 * 1024
-/** Fields that are longer than this are none of those we look for. */
+/** Longer fields are ignored: none of the wanted ones is so long. */
 const MOST_FIELD_BYTES = 4096
-/** Searched between two pauses: a few milliseconds at most. */
+/** Bytes searched between two pauses: a few milliseconds at most. */
 const WINDOW_BYTES = 4 * 1024 * 1024
 
 /**
- * The named fields of a multipart/form-data body. Files are passed over without being looked at. Pauses (yields) now and
- * then, as a file can be megabytes.
+ * The named fields of a multipart/form-data body. Files are skipped. It yields now and then, because a file can have many
+ * megabytes.
  */
 export function* formFields(
   body: Buffer,

@@ -177,7 +177,7 @@ describe('mistakes', () => {
     const url = await serve((request, response) => api(request, response, anyone))
     const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{"model":"m"}' })
     expect(response.status).toBe(503)
-    expect((await errorOf(response)).message).toContain('not yet heard')
+    expect((await errorOf(response)).message).toContain('not yet received')
   })
 
   test('a key for other models: 403, whether or not there is such a model', async () => {

@@ -30,11 +30,11 @@ export interface InferDeps {
   limits: Partial<ReadLimits> | undefined
   readyDeps: ReadyDeps
   serveDeps: ServeDeps
-  /** Missing where nothing is traced. */
+  /** Missing where tracing is off. */
   tracer?: Tracer | undefined
 }
 
-/** A request for a model, as it came. */
+/** A request for a model, as received. */
 export interface Asked {
   request: HttpRequest
   response: HttpResponse
@@ -45,24 +45,24 @@ export interface Asked {
   onEnded: (decision: Decision) => void
 }
 
-/** What was found out and done about a request before it became one that is served here. */
+/** The state of a request that the fast path hands over. */
 export interface Underway extends Begun {
   decision: Decision
   read: ReadRequest
-  /** Gives its place in the waiting room back. */
+  /** Gives back its place in the waiting room. */
   leave: () => void
 }
 
 /**
- * Serves one request for a model: reads it, waits for its model and its turn, has it served and writes down what became
- * of it. A request that came whole, for a model with a replica and room, is with that replica when this returns: there is
- * no promise on its way, only on the way of those who must wait.
+ * Serves one request for a model: reads it, waits for its model and a place, delivers it and records the outcome. A request
+ * that arrived whole, for a model with a replica and a free place, has been sent when this returns: only requests that must
+ * wait use promises.
  */
 export function infer(deps: InferDeps, asked: Asked): void {
   new Inference(deps, asked).start()
 }
 
-/** Goes on with a request that was sent to a replica already. */
+/** Continues with a request that the fast path has already sent to a replica. */
 export function inferOn(deps: InferDeps, asked: Asked, underway: Underway): void {
   new Inference(deps, asked, underway.decision).goOn(underway)
 }
@@ -83,7 +83,7 @@ class Inference implements Exchange, Ask {
   readonly #deps: InferDeps
   readonly #onEnded: Asked['onEnded']
   #keepAlive: KeepAlive | undefined
-  /** What its body takes, which is kept for another try. */
+  /** The memory of its body, which is kept for another try. */
   #room: BodyRoom | undefined
 
   constructor(deps: InferDeps, { request, response, caller, path, requestId, onEnded }: Asked, decision?: Decision) {
@@ -98,7 +98,7 @@ class Inference implements Exchange, Ask {
     this.#onEnded = onEnded
   }
 
-  /** Where its waits are written down. */
+  /** Where its waits are recorded. */
   get waits(): Decision {
     return this.decision
   }
@@ -135,7 +135,7 @@ class Inference implements Exchange, Ask {
     this.decision.isStream = isStream
     try {
       const served = findModel(table, model, this.caller)
-      // The table's text instead of this request's own, which its record would keep.
+      // The table's string, so that the record does not keep this request's own.
       this.decision.model = served.name
       this.decision.policy = served.routePolicy
       if (served.serves?.has(this.decision.path) === false) throw notServed(served, this.decision.path)
@@ -196,7 +196,7 @@ function traceOf(tracer: Tracer, { headers }: HttpRequest): RequestTrace | undef
 
 const NOTHING: Buffer = Buffer.alloc(0)
 
-/** In no answer, because there is nobody to read one. */
+/** The recorded status of a request whose client has gone; it is never sent. */
 export const CLIENT_GONE = new AppError('client_gone', '').status
 
 function decisionNow({ clock, decisions }: InferDeps, requestId: string, path: string, caller: Caller): Decision {
@@ -204,7 +204,7 @@ function decisionNow({ clock, decisions }: InferDeps, requestId: string, path: s
   return newDecision(requestId, path, caller, nowMs, decisions.isSampled(nowMs))
 }
 
-/** Of a request that comes now. */
+/** The record of a request that arrives at `nowMs`. */
 export function newDecision(
   requestId: string,
   path: string,

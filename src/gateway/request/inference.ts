@@ -34,34 +34,34 @@ import { WaitingRoom } from '../deliver/waiting-room.ts'
 
 export interface InferenceDeps {
   table: LiveTable
-  /** Where models are asked for that have no replica; without it that is in vain. */
+  /** Carries requests to load a model; without it, models without a replica cannot be loaded. */
   bus?: Pick<Bus, 'request'>
   clock: Clock
   log: Logger
-  /** Who this gateway is, in its decisions. */
+  /** The name of this gateway in its decisions. */
   gatewayId?: string
-  /** Whether answers tell which node and replica gave them; off, because that is nobody's business by default. */
+  /** Whether answers name the node and replica that gave them. Off by default, because clients need not know. */
   exposeNode?: boolean
-  /** A replica that was not heard for longer is asked whether it lives before it is sent anything; 0 asks none. */
+  /** A replica that was silent for longer is probed before a request; 0 probes none. */
   probeTtlMs?: number
   waitingRoom?: WaitingRoom
-  /** How long a request waits for its model to be loaded; Infinity is for as long as it takes. */
+  /** How long a request waits for its model to be loaded; Infinity waits without limit. */
   modelLoadWaitMs?: number | undefined
-  /** How long an engine may take to begin its answer; Infinity is for as long as it needs. */
+  /** How long an engine may take to begin its answer; Infinity sets no limit. */
   answerWaitMs?: number | undefined
   limits?: Partial<ReadLimits>
   network?: Network | undefined
   /** Connects to data ports that are encrypted. */
   tls?: ClientTls
-  /** Missing where nothing is traced. */
+  /** Missing where tracing is off. */
   tracer?: Tracer | undefined
 }
 
-/** How replicas are reached, for who brings a way of its own, as the simulator does. */
+/** How replicas are reached; the simulator passes its own. */
 export interface Network {
   forward: Forward
   probe: Probe
-  /** Why the node of a replica does not answer, if it does not. */
+  /** Why the node of a replica does not answer; undefined when it does. */
   askNode: SilenceDeps['askNode']
 }
 
@@ -71,19 +71,19 @@ function sockets(tls: ClientTls): Network {
 
 export interface InferenceApi {
   (request: HttpRequest, response: HttpResponse, caller: Caller): void
-  /** The same models in the words of Ollama's API. */
+  /** The same models through Ollama's API. */
   readonly ollama: OllamaApi
   readonly decisions: Pick<Decisions, 'find'>
-  /** The quickest way for those who ask as most do. There is none where requests are traced, or do not go by sockets. */
+  /** The fast path. There is none where requests are traced, or do not use sockets. */
   shortcut(guard: GuardDeps): Shortcut | undefined
-  /** Calls for every request that has ended. */
+  /** Calls the listener for every request that has ended. */
   onEnded(listener: (decision: Decision) => void): void
-  /** Calls for every replica that is left out for a while. */
+  /** Calls the listener for every replica that is ejected. */
   onEjected(listener: (route: LiveRoute) => void): void
-  /** Nodes that cannot be connected to, and calls when they change. */
+  /** Nodes that this gateway cannot connect to; `onUnreachable` calls the listener when they change. */
   readonly unreachable: Pick<UnreachableNodes, 'list'>
   onUnreachable(listener: () => void): void
-  /** For those who want to speak WebSocket: they wait in the same room and learn from the same failures. */
+  /** Serves WebSockets. They share the waiting room and the health of replicas with other requests. */
   upgrades(allow: UpgradeDeps['allow']): UpgradeHandler
   dispose(): void
 }
@@ -91,8 +91,8 @@ export interface InferenceApi {
 const MODEL_LOAD_WAIT_MS = 60_000
 
 /**
- * Serves everything under `/v1/`. Whatever is posted there takes the same way, by the model that it names: there is no
- * list of paths, so none can be forgotten by the counting of requests in flight.
+ * Serves everything under `/v1/`. Every POST is routed by the model that it names, whatever its path: without a list of
+ * paths, no path can be left out of the in-flight counts.
  */
 export function inferenceApi(deps: InferenceDeps): InferenceApi {
   const { table, clock, log, exposeNode = false, tls = new ClientTls(), network = sockets(tls) } = deps

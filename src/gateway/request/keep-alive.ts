@@ -5,19 +5,19 @@ import type { HttpRequest, HttpResponse } from '../../http/exchange.ts'
 import { errorEvent, type ApiStyle } from '../access/api-errors.ts'
 import { loadingOf } from '../cold/load-errors.ts'
 
-/** Who is kept at the line needs no other limit, but nobody waits for ever. */
+/** How long a request with keep-alive comments may wait for its model. */
 export const KEPT_FOR_MS = 3_600_000
 const COMMENT_EVERY_MS = 2000
 
-/** Whether a client that asked for a stream would rather hear comments than an error while its model is loaded. */
+/** Whether a client that asked for a stream prefers comments to an error while its model is loaded. */
 export function wantsKeepAlive({ headers }: HttpRequest, isStream: boolean): boolean {
   const wish = headers['x-flotilla-wait']
   return isStream && typeof wish === 'string' && wish.trim().toLowerCase() === 'keep-alive'
 }
 
 /**
- * Begins a stream of events before there is an engine to give any, and says every 2 s how far the model is, in comments,
- * which every client passes over. What comes then can only be the engine's stream or an event that says why there is none.
+ * Begins a stream of events before the model is loaded, and sends a comment with the progress every 2 s; clients ignore
+ * comments. After that, only the engine's stream can follow, or an event with an error.
  */
 export class KeepAlive {
   readonly #response: HttpResponse
@@ -40,7 +40,7 @@ export class KeepAlive {
     return this.#hasBegun
   }
 
-  /** Begins, or goes on, with this to tell. */
+  /** Begins or continues the comments, with this status. */
   readonly tell = (status: LoadStatus | undefined): void => {
     this.#status = status
     if (!this.#hasBegun) {
@@ -48,7 +48,7 @@ export class KeepAlive {
       this.#response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
-        // Proxies that collect what they pass on would keep the comments to themselves.
+        // Proxies that buffer answers would hold back the comments.
         'x-accel-buffering': 'no',
         'x-request-id': this.#requestId,
       })
@@ -56,7 +56,7 @@ export class KeepAlive {
     if (!this.#cancelTimer) this.#comment()
   }
 
-  /** No more comments, until there is something to tell again. */
+  /** Sends no more comments until the next `tell`. */
   stop(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
@@ -76,7 +76,7 @@ export class KeepAlive {
     const { state, node, progress } = loadingOf(this.#model, this.#status)
     const where = node === null ? '' : ` node=${node}`
     const text = `: loading model=${this.#model} state=${state}${where} progress=${progress}\n\n`
-    // To one that does not read, more would only pile up.
+    // For a client that does not read, comments would only pile up.
     if (!this.#isFull && !this.#response.req.socket.destroyed) this.#write(text)
     this.#cancelTimer = this.#clock.after(COMMENT_EVERY_MS, () => this.#comment())
   }

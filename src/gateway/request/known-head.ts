@@ -8,14 +8,14 @@ export interface ShortcutDeps extends InferDeps {
   onEnded: (decision: Decision) => void
 }
 
-/** What is known of all requests with one head. */
+/** What holds for all requests with one head. */
 export interface Known {
   shown: Shown
   url: string
   path: string
   sessionKey: string | undefined
-  /** Of the client's head, those lines that go on to a replica. */
+  /** The lines of the client's head that are forwarded. */
   lines: string
-  /** What is sent to each replica because of it. */
+  /** The beginning of the forwarded head, by replica. */
   starts: WeakMap<ReplicaAt, Buffer>
 }

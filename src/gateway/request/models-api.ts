@@ -32,7 +32,7 @@ export function answerModels(
   } else sendJson(response, 200, viewModel(table, findModel(table, name, caller)))
 }
 
-/** Names have slashes in them, and not every client encodes those. */
+/** Model names may contain slashes, which not every client encodes. */
 function nameIn(path: string): string {
   try {
     return decodeURIComponent(path.slice(PATH.length + 1))
@@ -41,7 +41,7 @@ function nameIn(path: string): string {
   }
 }
 
-/** In OpenAI's shape, and what they do not have: how it is. All can be asked; those that are not ready are loaded then. */
+/** OpenAI's format plus the model's state. Every model can be requested; one that is not ready is loaded then. */
 function viewModel(table: Table, { name, createdAtMs, engine, state }: ServedModel): object {
   const created = Math.floor(createdAtMs / 1000)
   const ready = table.routesOf(name).length

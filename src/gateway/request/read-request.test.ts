@@ -95,7 +95,7 @@ describe('mistakes in JSON', () => {
     ['{"model":"m",}', 'at position 13 (line 1, column 14)'],
     ['{"model":"m"\n "n":1}', 'at position 14 (line 2, column 2)'],
     ['{"model":"m"', 'ends too early, at position 12'],
-    [`{"model":"m","p":"${PADDING}`, 'does not end'],
+    [`{"model":"m","p":"${PADDING}`, 'not a complete JSON object'],
     ['', 'empty'],
   ])('%.20s: 400 that says where', async (text, message) => {
     const { status, error } = await read(json(text))

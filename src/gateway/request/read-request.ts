@@ -8,7 +8,7 @@ import { misspelt } from './api-paths.ts'
 import { boundaryOf, formFields } from './form-fields.ts'
 
 export interface ReadRequest {
-  /** As it came, byte for byte. */
+  /** The bytes as received. */
   body: Buffer
   model: string
   isStream: boolean
@@ -16,7 +16,7 @@ export interface ReadRequest {
   sessionKey: string | undefined
 }
 
-/** What a body says about where it goes, before anybody has checked it. */
+/** The fields of a body that decide where it goes, not yet checked. */
 interface Fields {
   model?: unknown
   stream?: unknown
@@ -24,14 +24,14 @@ interface Fields {
   metadata?: unknown
 }
 
-/** JSON up to this length is parsed, for exact errors (about 2 ms); in longer bodies only the fields are looked for. */
+/** JSON up to this length is parsed, for exact errors (about 2 ms); longer bodies are only searched for the fields. */
 const MOST_PARSED_BYTES = 256 * 1024
-/** No name of a model is longer; what is longer in `user` is cut off. */
+/** No model name is longer; a longer `user` is cut to this length. */
 const MOST_NAME_CHARS = 1024
-/** A value that is written in more bytes than this cannot be one that is short enough. */
+/** A value of more bytes than this has more characters than any name may have. */
 const MOST_VALUE_BYTES = 16 * 1024
 
-/** Reads a request that is for a model: its body, and where to send it. Anything wrong with it is a 4xx that says what. */
+/** Reads a request for a model: its body, and where to send it. Throws a 4xx that says what is wrong with it. */
 export function readRequest(
   request: HttpRequest,
   limits: Partial<ReadLimits> = {},
@@ -48,7 +48,7 @@ export function readRequest(
   return readWhole(request, whole)
 }
 
-/** Only what is long is looked through with pauses: a wait for nothing costs more than to parse a short body. */
+/** Only a long body is searched with pauses: an unneeded promise costs more than parsing a short one. */
 function readWhole(request: HttpRequest, body: Buffer): ReadRequest | Promise<ReadRequest> {
   const found = fieldsOf(request, body)
   if (found instanceof Promise) return found.then((fields) => readFields(request, body, fields))
@@ -79,7 +79,7 @@ export function sessionInHeader({ headers }: HttpRequest): string | undefined {
 function refuseCompressed({ headers }: HttpRequest): void {
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (coding === undefined || coding === '' || coding === 'identity') return
-  const text = `Content-Encoding "${coding}" is not understood here: send the body as it is, without compression.`
+  const text = `Content-Encoding "${coding}" is not supported: send the body without compression.`
   throw new AppError('unsupported_media_type', text)
 }
 
@@ -88,7 +88,7 @@ function fieldsOf(request: HttpRequest, body: Buffer): Fields | Promise<Fields> 
   if (/^\s*multipart\//i.test(type)) {
     return withPauses(formFields(body, boundaryOf(type), ['model', 'stream', 'user'])).then(Object.fromEntries<string>)
   }
-  // Clients are careless with types, so whatever may be JSON is taken for it.
+  // Clients often send a wrong type, so a body that begins like JSON is read as JSON.
   if (isJsonType(type) || startsAsObject(body)) return jsonFieldsOf(body)
   if (modelInQuery(request) !== undefined) return {}
   if (body.length === 0) throw missing('The request has no body.')
@@ -113,7 +113,7 @@ function jsonFieldsOf(body: Buffer): Fields | Promise<Fields> {
 async function longJsonFieldsOf(body: Buffer): Promise<Fields> {
   const found = await withPauses(jsonFields(body, ['model', 'stream', 'user', 'metadata']))
   if (!found) {
-    const text = `The request body (${body.length} bytes) is no JSON object, or one that does not end. Check that nothing was cut off.`
+    const text = `The request body (${body.length} bytes) is not a complete JSON object. Check that nothing was cut off.`
     throw new AppError('bad_request', text)
   }
   const spanOf = (name: string): Span | undefined => found.get(name)?.at(-1)
@@ -128,7 +128,7 @@ async function longJsonFieldsOf(body: Buffer): Promise<Fields> {
   return fields
 }
 
-/** Null stands for whatever cannot be what we look for. */
+/** The value; null when it is too long or invalid. */
 function valueAt(body: Buffer, [start, end]: Span): unknown {
   if (end - start > MOST_VALUE_BYTES) return null
   try {
@@ -138,7 +138,7 @@ function valueAt(body: Buffer, [start, end]: Span): unknown {
   }
 }
 
-/** Lets others run in between. */
+/** Runs the scan, and lets other work run at each pause. */
 async function withPauses<T>(scan: Generator<void, T>): Promise<T> {
   for (;;) {
     const step = scan.next()

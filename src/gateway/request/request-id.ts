@@ -1,36 +1,36 @@
 import { randomFillSync } from 'node:crypto'
 import type { HttpRequest } from '../../http/exchange.ts'
 
-/** The client's own, so that it finds its request in our records; else one that nobody else has. */
+/** The client's own id, so that it can find its request in the records; otherwise a new one. */
 export function requestIdOf({ headers }: HttpRequest): string {
   const given = headers['x-request-id']
   if (typeof given !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(given)) return newRequestId()
-  // A text of its own: as a part of the head it would keep all of that for as long as its record is kept.
+  // A string of its own: a slice would keep the whole head in memory for as long as the record.
   return Buffer.from(given, 'latin1').toString('latin1')
 }
 
 const RANDOM = new Uint8Array(16 * 1024)
 const TEXT = Buffer.from('00000000-0000-4000-8000-000000000000', 'latin1')
 const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
-/** Where the digits of each random byte go; those that say which kind of UUID it is are written over afterwards. */
+/** Where the digits of each random byte go; the version and variant digits are overwritten afterwards. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 let used = RANDOM.length
 
 let prepared: string | undefined
 
-/** A random UUID that nobody else has. */
+/** A random UUID. */
 export function newRequestId(): string {
   const id = prepared ?? makeId()
   prepared = undefined
   return id
 }
 
-/** Makes the next one while nobody waits for it: its request is on its way to a replica a microsecond earlier. */
+/** Makes the next id ahead of time, so that the next request leaves a microsecond earlier. */
 export function prepareRequestId(): void {
   prepared ??= makeId()
 }
 
-/** Node's own is a chain of twenty texts, all of which its record would keep; this one is of one piece, in half the time. */
+/** Node's own UUID is a rope of twenty strings, which the record would keep; this one is flat, and takes half the time. */
 function makeId(): string {
   if (used === RANDOM.length) {
     randomFillSync(RANDOM)

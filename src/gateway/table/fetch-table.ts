@@ -3,10 +3,10 @@ import type { Bus } from '../../bus/bus.ts'
 import { AppError } from '../../platform/errors.ts'
 
 const TIMEOUT_MS = 2000
-/** A table that changes while it is read is read anew, so often at once and then with the next look. */
+/** How often a table that changes while it is read is read again at once; after that, at the next check. */
 const MOST_TRIES = 3
 
-/** The whole routing table, which comes in parts when it is large. */
+/** Fetches the whole routing table, which comes in parts when it is large. */
 export async function fetchTable(bus: Pick<Bus, 'request'>): Promise<RoutingSnapshotMessage> {
   for (let i = 0; i < MOST_TRIES; i += 1) {
     const table = await fetchOnce(bus)

@@ -3,10 +3,10 @@ import type { KeptCluster } from '../../platform/kept-cluster.ts'
 import type { Logger } from '../../platform/run/log.ts'
 
 const TOLD_EVERY_MS = 60_000
-/** A leader says something every few seconds: one that has been silent for so long has gone. */
+/** A leader sends something every few seconds: one that was silent for this long has gone. */
 const NOTED_FOR_MS = 15_000
 
-/** Keeps tables of other clusters away from a gateway: another control plane on its bus, or one with an empty store. */
+/** Rejects routing tables of other clusters: of another control plane on the same bus, or of one with an empty store. */
 export class ForeignFeed {
   readonly #cluster: KeptCluster
   readonly #clock: Clock
@@ -25,7 +25,7 @@ export class ForeignFeed {
     return this.#cluster.id
   }
 
-  /** True when it comes from another cluster; the first cluster that speaks is ours. Control of the release before does not say. */
+  /** True for another cluster; the first cluster heard is the gateway's own. Control of the previous release sends no id. */
   isForeign({ cluster_id: id }: { cluster_id?: string | undefined }): boolean {
     if (id === undefined || !this.#cluster.isOther(id)) {
       this.#cluster.learn(id)
@@ -40,13 +40,13 @@ export class ForeignFeed {
     return true
   }
 
-  /** What to tell while such tables come. */
+  /** The problem, while such tables arrive. */
   note(): string | undefined {
     if (!this.#last || this.#clock.nowMs() - this.#last.atMs > NOTED_FOR_MS) return undefined
     return this.#text(this.#last.id)
   }
 
   #text(id: string): string {
-    return `routing tables of another cluster (${id}) come over the bus and are not taken: serving from the last table of our own (${this.#cluster.id})`
+    return `routing tables of another cluster (${id}) arrive over the bus and are rejected; serving from the last table of this cluster (${this.#cluster.id})`
   }
 }

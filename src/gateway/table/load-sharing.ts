@@ -5,32 +5,32 @@ import type { Clock } from '../../platform/run/clock.ts'
 export interface LoadSharingDeps {
   bus: Pick<Bus, 'publish' | 'subscribe' | 'isConnected'>
   clock: Clock
-  /** Names this run of this gateway: the numbers of its reports begin anew with each run. */
+  /** Names this run of this gateway: the sequence numbers of its reports begin anew with each run. */
   runId: string
   table: {
     ownCounts(): Record<string, number>
     setElsewhere(counts: ReadonlyMap<string, number>): void
   }
-  /** Requests that wait for a turn, by model; all that are not 0. */
+  /** Requests that wait for a place, by model, without zeros. */
   waiting?: () => Record<string, number>
   /** Nodes that this gateway cannot connect to. */
   unreachable?: () => NonNullable<GatewayLoadMessage['unreachable']>
 }
 
 /**
- * Reports come no closer together than this: what the others know of us is at most so old, and the bus has peace. All hear
- * all, so the messages grow with the square of the gateways: beyond twenty each of them speaks less often.
+ * The least time between two reports: the other gateways' view of this one is at most so old, and the bus load is bounded.
+ * Every gateway hears all others, so messages grow with the square of their number: beyond twenty each reports less often.
  */
 const REPORT_EVERY_MS = 200
 const REPORT_PER_GATEWAY_MS = 10
-/** Also without a change while anything is in flight: silence means none. */
+/** Reports repeat without a change while requests are in flight, because silence means none. */
 const REPEAT_EVERY_MS = 1000
-/** A gateway that is silent for so long has no requests any more, or is gone with them. */
+/** A gateway that is silent for this long has no requests, or has gone. */
 const SILENT_AFTER_MS = 2000
-/** Reports that arrive together are summed up together, more of them where many come. */
+/** Reports that arrive within this time are summed together; the time grows with the number of gateways. */
 const GATHER_MS = 10
 const MOST_GATHER_MS = 100
-/** Of one report, which so stays well below the bus's limit of 1 MiB; the busiest come first. */
+/** The most replicas of one report, the busiest first; it so stays well below the bus's limit of 1 MiB. */
 const MOST_REPLICAS = 15_000
 const MOST_GATEWAYS = 1000
 
@@ -38,8 +38,8 @@ type Load = Pick<GatewayLoadMessage, 'counts' | 'waiting' | 'unreachable'>
 const NOTHING: Load = { counts: {} }
 
 /**
- * Tells the other gateways how many requests this one has in flight, and hears it of them, so that all of them pick as if
- * they were one. Nothing here is on the way of a request: with the bus away the others' counts fade and ours go on.
+ * Tells the other gateways how many requests this one has in flight, and learns theirs, so that all of them pick as if they
+ * were one. No request waits for this: while the bus is away, the others' counts expire and the own ones continue.
  */
 export class LoadSharing {
   readonly #deps: LoadSharingDeps
@@ -63,7 +63,7 @@ export class LoadSharing {
     const { clock } = this.#deps
     const everyMs = Math.min(REPEAT_EVERY_MS, Math.max(REPORT_EVERY_MS, this.#others.size * REPORT_PER_GATEWAY_MS))
     const waitMs = Math.max(0, this.#sentMs + everyMs - clock.nowMs())
-    // A clock that was set back must not silence us.
+    // Bounded, so that a clock that was set back does not delay the report.
     this.#cancelReport = clock.after(Math.min(waitMs, everyMs), () => {
       this.#cancelReport = undefined
       const load = this.#ownLoad()
@@ -71,7 +71,7 @@ export class LoadSharing {
     })
   }
 
-  /** Says goodbye: nothing of ours is in flight any more. */
+  /** Reports a last time, with nothing in flight. */
   dispose(): void {
     if (this.#disposed) return
     this.#disposed = true
@@ -87,7 +87,7 @@ export class LoadSharing {
     this.#sent = JSON.stringify(load)
     this.#sentMs = clock.nowMs()
     this.#seq += 1
-    // While it is away the client would keep what is published, and tell it when it is old.
+    // While disconnected, the bus client would queue the report and deliver it when it is outdated.
     if (bus.isConnected()) bus.publish('gatewayLoad', { gateway: runId, seq: this.#seq, ...load })
     if (this.#sent === JSON.stringify(NOTHING)) return
     this.#cancelRepeat = clock.after(REPEAT_EVERY_MS, () => this.#report(this.#ownLoad()))
@@ -116,7 +116,7 @@ export class LoadSharing {
     const known = this.#others.get(gateway)
     if (known ? seq <= known.seq : this.#others.size >= MOST_GATEWAYS) return
     known?.forget()
-    // Remembered also when it has nothing in flight, or a late report would bring back what has ended.
+    // Remembered even with nothing in flight, or a late report would bring back ended requests.
     const forget = clock.after(SILENT_AFTER_MS, () => {
       this.#others.delete(gateway)
       this.#sumSoon()

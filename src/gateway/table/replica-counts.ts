@@ -5,13 +5,13 @@ import type { LiveRoute, LiveTable } from './routing-table.ts'
 interface Counted {
   labels: [model: string, node: string, replica: string]
   cell: Cell
-  /** It was gone when somebody last looked, and its last count has been shown. */
+  /** It had left the table at the last read, so its last count has been shown. */
   isGone: boolean
 }
 
 /**
- * Requests by replica. Replicas come and go, each with an id of its own, so that those which left the table are forgotten
- * once their last number was read.
+ * Requests by replica. Replicas come and go, each with a new id, so a replica that has left the table is forgotten once its
+ * last count was read.
  */
 export class ReplicaCounts {
   readonly #table: Pick<LiveTable, 'route' | 'models' | 'routesOf' | 'loadOf'>
@@ -32,7 +32,7 @@ export class ReplicaCounts {
     if (!counted) {
       const labels: Counted['labels'] = [modelName, nodeName, replicaId]
       counted = { labels, cell: this.#requests.cell(...labels), isGone: false }
-      // Beyond the limit it is counted with others, and looked up each time.
+      // Beyond the limit it counts together with others, and is looked up each time.
       if (this.#counted.size < MOST_SETS) this.#counted.set(replicaId, counted)
     }
     counted.cell.value += 1

@@ -10,10 +10,10 @@ import type { Ask } from '../../core/routing/policies.ts'
 import type { Route } from '../../core/routing/table.ts'
 import type { RoutePolicy } from '../../core/types.ts'
 
-/** A route as the gateway holds it: where to send, and what the node's data port asks of us. */
+/** A route in the gateway: where to send requests, and the key that the node's data port requires. */
 export interface LiveRoute extends Route {
   dataKey: string
-  /** Of the certificate by which the data port is known; without it that is not encrypted. */
+  /** The fingerprint of the data port's certificate; without it the data port is not encrypted. */
   tlsFingerprint?: string | undefined
 }
 
@@ -23,16 +23,16 @@ export interface ServedModel {
   createdAtMs: number
   routePolicy: RoutePolicy
   state: RoutedModelMessage['state']
-  /** The paths that its engine answers; undefined where others may be, too. */
+  /** The only paths that its engine serves; undefined when it may serve any. */
   serves: ReadonlySet<string> | undefined
 }
 
-/** What tells one run of a replica from all others. */
+/** Identifies one run of a replica. */
 export function routeKey({ replicaId, generation }: Pick<LiveRoute, 'replicaId' | 'generation'>): string {
   return `${generation} ${replicaId}`
 }
 
-/** That a node was heard longer ago than this is of no use to anybody; it is forgotten, so that gone nodes do not pile up. */
+/** Times of nodes heard longer ago than this are dropped, so that gone nodes do not pile up. */
 const HEARD_KEPT_MS = 5 * 60_000
 
 /** The routing table in memory, from one snapshot and the deltas after it. Nothing on the request path leaves this process. */
@@ -42,7 +42,7 @@ export class LiveTable {
   #models = new Map<string, ServedModel>()
   #keys = new Map<string, RoutedKeyMessage>()
   readonly #routes = new LiveRoutes<LiveRoute>()
-  /** The one heard longest ago comes first. */
+  /** When each node was last heard, longest ago first. */
   readonly #heard = new Map<string, number>()
   readonly #onChange = new Set<() => void>()
 
@@ -66,18 +66,18 @@ export class LiveTable {
     return this.#routes.route(replicaId)
   }
 
-  /** Where the model's policy sends the next request, leaving out what is out. Begin it before anything is awaited. */
+  /** The replica that the model's policy picks, except those that are out. Call `begin` before any `await`. */
   pick(modelName: string, ask: Ask, isOut: (route: LiveRoute) => boolean): LiveRoute | undefined {
     const policy = this.#models.get(modelName)?.routePolicy ?? 'least_loaded'
     return this.#routes.pick(modelName, policy, ask, isOut)
   }
 
-  /** The least loaded ones in order, to be shown. */
+  /** The least loaded replicas in order, for display. */
   ranked(modelName: string, most: number): LiveRoute[] {
     return this.#routes.ranked(modelName, most)
   }
 
-  /** Counts a request from this moment on; the returned function gives it back, once. */
+  /** Counts a request as in flight; the returned function ends that, once. */
   begin(route: LiveRoute, nowMs: number): () => void {
     return this.#routes.begin(route, nowMs)
   }
@@ -86,12 +86,12 @@ export class LiveTable {
     return this.#routes.loadOf(route)
   }
 
-  /** Our requests in flight by replica, those that are not 0. */
+  /** This gateway's requests in flight by replica, without zeros. */
   ownCounts(): Record<string, number> {
     return this.#routes.ownCounts()
   }
 
-  /** The requests in flight of all other gateways, by replica, in place of the last ones. */
+  /** Replaces the counts of all other gateways' requests in flight, by replica. */
   setElsewhere(counts: ReadonlyMap<string, number>): void {
     this.#routes.setElsewhere(counts)
   }
@@ -104,7 +104,7 @@ export class LiveTable {
     return this.#keys.size > 0
   }
 
-  /** When control last told us that it had heard a node. */
+  /** When control last reported that it had heard a node. */
   heardAtMs(nodeId: string): number | undefined {
     return this.#heard.get(nodeId)
   }
@@ -115,7 +115,7 @@ export class LiveTable {
     return () => void this.#onChange.delete(callback)
   }
 
-  /** What `replace` would need to make this table again. */
+  /** The table as a message, from which `replace` makes it again. */
   snapshot(): RoutingSnapshotMessage | undefined {
     if (this.#feed === undefined) return undefined
     return {
@@ -138,9 +138,9 @@ export class LiveTable {
     this.#changed()
   }
 
-  /** False when a delta was missed or another leader speaks: a new snapshot is needed. */
+  /** False when a delta was missed, or another leader sent it: a new snapshot is needed. */
   apply(delta: RoutingDeltaMessage, nowMs: number): boolean {
-    // Who was heard is a fact about now, whatever we think of the versions.
+    // The heard nodes are current, whatever the version of the delta.
     this.#hear(delta.heard, nowMs)
     // The first delta of a feed builds on nothing, so it holds everything.
     if (delta.from_version === 0 && delta.feed !== this.#feed) {
@@ -149,7 +149,7 @@ export class LiveTable {
       return true
     }
     if (delta.feed !== this.#feed || delta.from_version > this.#version) return false
-    // A snapshot that is newer than a delta already holds what it says.
+    // A snapshot newer than the delta already contains it.
     if (delta.version <= this.#version) return true
     this.#version = delta.version
     if (delta.models) this.#setModels(delta.models)

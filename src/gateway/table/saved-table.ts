@@ -9,20 +9,19 @@ import type { Logger } from '../../platform/run/log.ts'
 /**
  * The last routing table in a file, so that a gateway that starts while control is away serves what it served before.
  *
- * The file holds secrets: the data keys of all nodes, with which whoever reads it can ask their engines directly, and the
- * hashes of the API keys. It is for its owner alone (0600), in the data folder (0700), and belongs into no backup that
- * others read.
+ * The file holds secrets: the data keys of all nodes, which give direct access to their engines, and the hashes of the API
+ * keys. Only its owner may read it (mode 0600, in the data folder with 0700), and it does not belong in a shared backup.
  */
 export interface SavedTable {
-  /** Nothing when there is none, or none that can be read. */
+  /** Undefined when there is no file, or it cannot be read. */
   load(): { savedAtMs: number; table: RoutingSnapshotMessage } | undefined
-  /** The table may have changed: written soon, if it has. */
+  /** The table may have changed: writes it soon, if it has. */
   changed(current: () => RoutingSnapshotMessage | undefined): void
-  /** Writes what is still to be written. */
+  /** Writes a pending change. */
   dispose(): Promise<void>
 }
 
-/** A table that changes all the time is written no more often than this. */
+/** A table that changes constantly is written no more often than this. */
 const WRITE_EVERY_MS = 1000
 
 const content = z.object({ saved_at: z.int().nonnegative(), table: routingSnapshot })
@@ -36,7 +35,7 @@ export function openSavedTable(file: string, clock: Clock, log: Logger): SavedTa
 
   const write = async (): Promise<void> => {
     const table = current()
-    // The version says whether anything is different: the same feed never gives one number to two tables.
+    // The version identifies the table: a feed never gives the same version to two tables.
     if (!table || (table.feed === written?.feed && table.version === written.version)) return
     const temporary = `${file}.new`
     try {
@@ -45,7 +44,8 @@ export function openSavedTable(file: string, clock: Clock, log: Logger): SavedTa
       written = { feed: table.feed, version: table.version }
       isFailing = false
     } catch (error) {
-      // A full disk: it serves as before, and only a restart without control would miss it. Told once, tried at each change.
+      // The disk may be full. The gateway serves as before; only a restart without control would miss the file. It is
+      // logged once, and tried again at each change.
       if (!isFailing) log.warn({ file, error: messageOf(error) }, 'gateway: the routing table cannot be saved')
       isFailing = true
       await rm(temporary, { force: true }).catch(() => {})
@@ -80,7 +80,7 @@ function read(file: string, log: Logger): ReturnType<SavedTable['load']> {
     return { savedAtMs, table }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    // What it holds is not repeated: there are keys in it.
+    // The error must not quote the file, because it contains keys.
     const why = error instanceof z.ZodError || error instanceof SyntaxError ? 'it is damaged' : messageOf(error)
     log.warn({ file, error: why }, 'gateway: the saved routing table is ignored')
     return undefined

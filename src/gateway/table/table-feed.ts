@@ -8,9 +8,9 @@ import type { ForeignFeed } from './foreign-feed.ts'
 import type { LiveTable } from './routing-table.ts'
 import type { SavedTable } from './saved-table.ts'
 
-/** Deltas come every few seconds even when nothing changes: this much silence means that the table may be old. */
+/** Deltas come every few seconds even when nothing changes: after this much silence the table may be stale. */
 const STALE_AFTER_MS = 15_000
-/** So long control has to answer at the start, before the table of the last run is taken. */
+/** How long control has to answer after the start, before the saved table of the last run is used. */
 const SAVED_AFTER_MS = 2000
 
 export interface TableFeedDeps {
@@ -20,18 +20,18 @@ export interface TableFeedDeps {
   table: LiveTable
   foreign: ForeignFeed
   savedTable: SavedTable | undefined
-  /** After so much silence the table is taken for old. */
+  /** After this much silence of control the table counts as stale. */
   staleAfterMs?: number | undefined
-  /** A snapshot is needed: asks for `look` soon. */
+  /** Called when a snapshot is needed: the caller should call `look` soon. */
   onWanted: () => void
 }
 
-/** Keeps the routing table up to date: a snapshot, then deltas, and another snapshot when one was missed. */
+/** Keeps the routing table up to date: a snapshot, then deltas, and another snapshot when a delta was missed. */
 export class TableFeed {
   readonly #deps: TableFeedDeps
   #isWanted = true
   #heardMs: number | undefined
-  /** When the table was saved that we serve from; undefined once control has spoken. */
+  /** When the saved table that is in use was written; undefined once control has sent one. */
   #savedAtMs: number | undefined
   #cancelSaved = (): void => {}
 
@@ -39,21 +39,22 @@ export class TableFeed {
     this.#deps = deps
   }
 
-  /** Hears deltas from now on; takes the table of the last run if control does not answer for a while. */
+  /** Subscribes to deltas; loads the saved table of the last run if control does not answer for a while. */
   start(): void {
     const { bus, clock, savedTable } = this.#deps
     bus.subscribe('routingDelta', (delta) => this.#take(delta))
     this.#cancelSaved = clock.after(savedTable ? SAVED_AFTER_MS : 0, () => this.#takeSaved())
   }
 
-  /** Fetches a snapshot when one is needed; rejects when there is none to be had. */
+  /** Fetches a snapshot when one is needed; rejects when that fails. */
   async look(): Promise<void> {
     const { bus, foreign, table } = this.#deps
     if (!this.#isWanted && !this.isStale()) return
     this.#isWanted = false
     try {
       const fetched = await fetchTable(bus)
-      if (foreign.isForeign(fetched)) throw new AppError('other_cluster', 'The routing table is of another cluster.')
+      if (foreign.isForeign(fetched))
+        throw new AppError('other_cluster', 'The routing table belongs to another cluster.')
       table.replace(fetched)
       this.#heard(true)
     } catch (error) {
@@ -77,7 +78,7 @@ export class TableFeed {
     return this.#savedAtMs !== undefined || (this.silentMs() ?? 0) > staleAfterMs
   }
 
-  /** What is not as it should be with the table, although there is one. */
+  /** A problem of the table that does not keep the gateway from serving, if there is one. */
   note(): string | undefined {
     const other = this.#deps.foreign.note()
     if (other !== undefined) return other
