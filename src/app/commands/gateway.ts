@@ -6,10 +6,9 @@ import { measuredBus } from '../../bus/measured-bus.ts'
 import { MovingBus } from '../../bus/moving-bus.ts'
 import { newSeed, publicKeyOf } from '../../bus/nkey.ts'
 import type { Config } from '../../cli/config/options.ts'
-import { frontDoor, INFERENCE_PREFIX, inferenceDoor, refuseEarly, type Rooms } from '../front/router.ts'
+import { Front } from '../front/front.ts'
+import { frontDoor, type Rooms } from '../front/router.ts'
 import { askFrontends, stayAdmitted } from '../../gateway/access/admission.ts'
-import { earlyRoom } from '../front/startup-queue.ts'
-import { allowInference } from '../../gateway/access/guard.ts'
 import { isOllamaPath } from '../../gateway/ollama/ollama-api.ts'
 import { openSavedTable } from '../../gateway/table/saved-table.ts'
 import { startGateway, type Gateway } from '../../gateway/start-gateway.ts'
@@ -30,10 +29,8 @@ import { AnyFrontend } from '../../http/client/any-frontend.ts'
 import { sleep, systemClock as clock } from '../../platform/run/clock.ts'
 import { openDataFolder } from '../../platform/data-folder.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { ExchangeHandler } from '../../http/exchange.ts'
-import { pathOf, startHttpServer, type Handler, type UpgradeHandler } from '../../http/server.ts'
+import { pathOf, startHttpServer, type Handler } from '../../http/server.ts'
 import type { Lifetime } from '../../platform/run/lifetime.ts'
-import type { Shortcut } from '../../http/fast/path/fast-path.ts'
 import type { Logger } from '../../platform/run/log.ts'
 import type { FamilySource, Metrics } from '../../platform/metrics/metrics.ts'
 import { CLUSTER_FILE, KeptCluster } from '../../platform/kept-cluster.ts'
@@ -86,27 +83,17 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const seed = readOrCreateSecret(folder.file('gateway.seed'), newSeed)
   const gatewayId = gatewayIdOf(publicKeyOf(seed))
 
-  const early = earlyRoom(clock)
-  let handler: Handler = frontDoor({ early, checks: { start: () => 'starting' } })
-  let infer: ExchangeHandler = early.handler
-  let shortcut: Shortcut | undefined
-  let onUpgrade: UpgradeHandler = refuseEarly
+  const front = new Front(clock)
   const limits = gatewayLimits(config)
   const tls = openListenerTls(config, log, life)
   const server = await startHttpServer({
+    ...front.handlers(),
     tls: tls && { upgrade: () => tls.upgrade },
     limits: limits.http,
     listen: { ...config.listen, port: slot?.port ?? config.listen.port },
     sharesPort: slot !== undefined && canSharePort,
     purpose: 'the API',
     flag: '--listen',
-    handler: (request, response) => handler(request, response),
-    wire: {
-      prefix: INFERENCE_PREFIX,
-      handler: (request, response) => infer(request, response),
-      shortcut: () => shortcut,
-    },
-    onUpgrade: (request, socket, head) => onUpgrade(request, socket, head),
     log,
   })
   life.own('http', () => server.dispose(0))
@@ -137,12 +124,8 @@ async function serve(config: Config, log: Logger, life: Lifetime): Promise<Runni
   const guard = { keys: gateway.keys, clock, localInference, wrongKeys: new WrongKeys(clock) }
   const metricsOfAll = slot && siblingFigures(slot.number, metrics)
   const inference = { handler: gateway.handler, ollama: gateway.handler.ollama, guard, metrics, metricsOfAll }
-  handler = gatewayDoor(config, { inference, early }, gateway, () => bus.isConnected())
-  gateway.onTable(() => {
-    early.open((infer = inferenceDoor(inference)))
-    shortcut = gateway.handler.shortcut(guard)
-  })
-  onUpgrade = gateway.handler.upgrades((request) => allowInference(request, guard))
+  const door = gatewayDoor(config, { inference, early: front.early }, gateway, () => bus.isConnected())
+  front.serve(door, gateway, inference)
   life.own('running requests', () => server.dispose(config.drain_s * 1000))
 
   const over = new AbortController()
