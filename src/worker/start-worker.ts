@@ -2,50 +2,37 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeCredentials } from '../api/admin/schemas.ts'
-import { REPLICAS_PREFIX } from '../api/data-port.ts'
 import type { Hardware } from '../api/hardware.ts'
 import type { BusAddress } from '../bus/connect.ts'
-import { formatAddress, type Address } from '../platform/address.ts'
-import type { Clock } from '../platform/run/clock.ts'
+import type { Address } from '../platform/address.ts'
 import { AppError, messageOf } from '../platform/errors.ts'
-import type { Check } from '../http/server/health.ts'
-import { startHttpServer } from '../http/server.ts'
 import { CLUSTER_FILE, KeptCluster } from '../platform/kept-cluster.ts'
+import { Metrics } from '../platform/metrics/metrics.ts'
+import type { Clock } from '../platform/run/clock.ts'
 import { Lifetime } from '../platform/run/lifetime.ts'
 import type { Logger } from '../platform/run/log.ts'
-import { Metrics } from '../platform/metrics/metrics.ts'
-import type { Tracer } from '../platform/tracing/tracer.ts'
 import type { Trust } from '../platform/tls/trust.ts'
-import { openBoot } from './membership/boot.ts'
-import {
-  dataPortCables,
-  dataPortHandler,
-  dataPortUpgrades,
-  healthHandler,
-  replicaHandler,
-  replicaShortcut,
-  type DataPortOptions,
-} from './data-port/handler.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
 import { DataTls, isDataTlsWanted, type DataTlsMode } from './data-port/data-tls.ts'
 import { enginePool } from './data-port/engine-call.ts'
-import { Frontends, type Facts } from './membership/frontends.ts'
+import type { DataPortOptions } from './data-port/handler.ts'
+import { CLOSE_GRACE_MS, openDataPort, openHealthPort } from './data-port/open-ports.ts'
 import { autoLabels } from './hardware/auto-labels.ts'
-import { FakeDevices } from './hardware/fake-devices.ts'
-import { createProcessVram } from './hardware/process-vram.ts'
-import { fitHeartbeat } from './report/fit-report.ts'
-import { Heartbeats } from './report/heartbeats.ts'
+import { openBoot, type Boot } from './membership/boot.ts'
+import { Frontends, type Facts } from './membership/frontends.ts'
 import type { Identity } from './membership/identity.ts'
 import { KeptKey } from './membership/kept-key.ts'
-import { startMeasurements } from './memory/measurements.ts'
-import { MemoryMeter } from './memory/memory-meter.ts'
-import { UnreadEnds } from './memory/unread-ends.ts'
 import { takePart, type Departure } from './membership/membership.ts'
 import { NodeBus } from './membership/node-bus.ts'
-import { obey } from './replicas/handle-commands.ts'
-import { openReplicas, type Replicas, type ReplicasOptions } from './replicas/open-replicas.ts'
+import { Standing } from './membership/standing.ts'
+import { MachineWatch } from './memory/machine-watch.ts'
 import { leaveEngines } from './processes/living-engines.ts'
 import { machineBoot } from './processes/process-identity.ts'
+import { obey } from './replicas/handle-commands.ts'
+import { openReplicas, type Replicas, type ReplicasOptions } from './replicas/open-replicas.ts'
 import type { WorkerReplica } from './replicas/replica.ts'
+import { fitHeartbeat } from './report/fit-report.ts'
+import { Heartbeats } from './report/heartbeats.ts'
 import { workerMetrics } from './report/worker-metrics.ts'
 
 export interface WorkerOptions {
@@ -90,11 +77,7 @@ export interface Worker {
   dispose(): Promise<void>
 }
 
-/** How long requests on the data port may still run once their replicas have been drained. */
-const CLOSE_GRACE_MS = 1000
 const GOODBYE_MS = 2000
-/** Long enough for a person to import a newer backup, or for the rules to be loaded elsewhere. */
-const RETURNED_FOR_MS = 5 * 60_000
 /** What ending engines may take on top of draining them. */
 const KILL_MS = 30_000
 const NO_DATA_TLS =
@@ -103,200 +86,91 @@ const NO_DATA_TLS =
 /** Opens the data port and joins; from then on does what it is told over the bus and tells what it runs. */
 export async function startWorker(options: WorkerOptions, clock: Clock, log: Logger): Promise<Worker> {
   const life = new Lifetime(clock, (step, problem) => log.warn({ step, error: messageOf(problem) }, 'worker: stopping'))
-  const stopWithinMs = options.replicas.limits.drainMs + KILL_MS + 2 * CLOSE_GRACE_MS + GOODBYE_MS
-  const { identity, nodeType } = options
-  const { promise: joined, resolve: onJoined, reject: onRefused } = Promise.withResolvers<void>()
-  const { promise: departed, resolve: depart } = Promise.withResolvers<Departure>()
-  // Whoever starts a worker may look at one of the two only.
-  joined.catch(() => {})
-  let isSentAway = false
-  let nodeId: string | undefined
-  let credentials: NodeCredentials | undefined
+  const { identity, nodeType, metrics = new Metrics() } = options
+  const { publicKey } = identity
+  const standing = new Standing(clock)
+  const runId = randomUUID()
+  const kept = openKept(options)
+  const { cluster, boot } = kept
+  const frontends = frontendsOf(options, { cluster, runId, clock })
   /** None on an agent. */
   let replicas: Replicas | undefined
-
-  const { seed, old } = identity
-  const runId = randomUUID()
-  const { frontendUrls: urls, trust, joinToken } = options
-  mkdirSync(options.replicas.folder, { recursive: true, mode: 0o700 })
-  const cluster = new KeptCluster(join(options.replicas.folder, CLUSTER_FILE))
-  if (options.isNewCluster) cluster.forget()
-  const frontends = new Frontends({ urls, trust, joinToken, seed, runId, old, cluster, nowMs: () => clock.nowMs() })
-  const dataKey = new KeptKey(join(options.replicas.folder, 'data.key'))
-  const { dataTls: tlsMode = 'auto', listen, advertise } = options
-  const dataTls = isDataTlsWanted(tlsMode, listen, advertise)
-    ? new DataTls(seed, tlsMode, join(options.replicas.folder, 'data.ca'))
-    : undefined
-  const bootFile = join(options.replicas.folder, 'boot.json')
-  const boot = openBoot(bootFile, machineBoot(), options.replicas.restartEngines)
-  /** What a frontend says that a person has to put right. */
-  let obstacle: string | undefined
-  let isUnknown = false
-  let returnedMs: number | undefined
-  const problem = (): string | undefined => {
-    if (obstacle !== undefined && !link.isConnected()) return obstacle
-    if (nodeId === undefined) return 'not registered yet'
-    if (!credentials) return 'waiting for approval'
-    return link.isConnected() ? undefined : 'not connected to the bus'
-  }
+  let isLeaving = false
+  const leavesEngines = (): boolean => options.replicas.keepEngines && !standing.isSentAway
+  const all = (): WorkerReplica[] => replicas?.supervisor.all() ?? []
+  const report = () => replicas?.supervisor.report() ?? []
+  const problem = (): string | undefined => standing.problem(link.isConnected())
   const link = new NodeBus({
     seed: identity.seed,
     log,
     address: options.busAddress,
-    obey(bus, id) {
-      const onShutdown = (reason: string): void => depart({ why: 'removed', message: reason })
-      const nextSeq = (): number => heartbeats.nextSeq()
-      const onUnknown = (): void => void (isUnknown = true)
-      obey(bus, id, { replicas, nextSeq, onShutdown, onUnknown, isOther: (from) => cluster.isOther(from) })
-    },
+    obey: (bus, id) =>
+      obey(bus, id, {
+        replicas,
+        nextSeq: () => heartbeats.nextSeq(),
+        onShutdown: (reason) => standing.depart({ why: 'removed', message: reason }),
+        onUnknown: () => standing.onDue(),
+        isOther: (from) => cluster.isOther(from),
+      }),
     onConnected() {
       heartbeats.wake()
-      onJoined()
+      standing.onJoined()
     },
   })
   const heartbeats = new Heartbeats({
     boot,
     runId,
     publish: (heartbeat) => link.publish('heartbeat', fitHeartbeat(heartbeat)),
-    report: () => replicas?.supervisor.report() ?? [],
+    report,
     engines: () => replicas?.engines.report() ?? [],
-    hardware: () => measurements.last(),
-    isReturned: () => returnedMs !== undefined && clock.nowMs() - returnedMs < RETURNED_FOR_MS,
-    unread: () => ends.unread(),
+    hardware: () => machine.last()!,
+    isReturned: () => standing.isReturned(),
+    unread: () => machine.unread(),
     clock,
     log,
   })
-  const fakeDevices = openFakeDevices(log)
-  const all = (): WorkerReplica[] => replicas?.supervisor.all() ?? []
-  const vram = fakeDevices?.vramOf(all) ?? createProcessVram({ clock })
-  const meter = new MemoryMeter({ replicas: all, vram, clock })
-  const ends = new UnreadEnds({ replicas: all, clock })
+  const { measure } = options
+  const machine = new MachineWatch({ measure, replicas: all, onNews: () => heartbeats.wake(), clock, log })
   const onChange = (): void => {
     heartbeats.wake()
-    if (ends.isOpen() || meter.isStale()) measurements.wake()
+    machine.replicasChanged()
   }
-  const leavesEngines = (): boolean => options.replicas.keepEngines && !isSentAway
-  let isLeaving = false
   life.own('boot', () => (leavesEngines() ? undefined : boot.end()))
   const checks = { worker: problem }
-  const { metrics = new Metrics() } = options
-  let hardware = (): Hardware | undefined => undefined
-  const counts = workerMetrics(metrics, {
-    problem,
-    replicas: () => replicas?.supervisor.report() ?? [],
-    hardware: () => hardware(),
-  })
+  const counts = workerMetrics(metrics, { problem, replicas: report, hardware: () => machine.last() })
   await openHealthPort(options, checks, life, log)
-  const dataPort: DataPortOptions = {
-    replicas: {
-      find(id) {
-        if (isLeaving) throw new AppError('unavailable', 'The worker of this node is about to be started again.')
-        return replicas?.supervisor.find(id)
-      },
-    },
-    dataKey: () => dataKey.key,
+  const served = { replicas: () => replicas, isLeaving: () => isLeaving }
+  const dataPort = {
+    ...routesTo(served),
+    dataKey: () => kept.dataKey.key,
     checks,
     counts,
     metrics,
     tracer: options.tracer,
     runId,
     pool: enginePool(),
-    async extra(request, response, path) {
-      if (!replicas || !/^\/logs(\/|$)/.test(path)) return false
-      await replicas.readLogs(request, response, path.slice('/logs'.length))
-      return true
-    },
   }
-  const address = await openDataPort(options, dataPort, dataTls, life, log)
-  const measure = async (): Promise<Hardware & { begunMs?: number }> => {
-    const machine = await options.measure()
-    return fakeDevices?.onto(machine, all()) ?? machine
-  }
-  const measurements = await startMeasurements(measure, clock, log, {
-    look: (machine) => meter.look(machine),
-    onNews: () => heartbeats.wake(),
-    onRead: (begunMs) => ends.read(begunMs),
-    isOpen: () => ends.isOpen(),
-  })
-  life.own('measurements', () => measurements.dispose())
-  hardware = () => measurements.last()
+  const address = await openDataPort(options, dataPort, kept.dataTls, life, log)
+  await machine.start()
+  life.own('measurements', () => machine.dispose())
   // After the ports: a worker that cannot have them must not have touched what another left running.
   if (nodeType === 'backend') {
-    replicas = await openReplicas(
-      options.replicas,
-      frontends.filesFor(() => nodeId),
-      {
-        publicKey: identity.publicKey,
-        clock,
-        log,
-        life,
-        onChange,
-        onPhase: counts.phase,
-        leavesEngines,
-        fakeDevices,
-        gpuVendor: () => measurements.last().gpu_vendor,
-      },
-    )
+    const { fakeDevices } = machine
+    const gpuVendor = (): string | null => machine.last()!.gpu_vendor
+    const files = frontends.filesFor(() => standing.nodeId)
+    const deps = { publicKey, clock, log, life, onChange, onPhase: counts.phase, leavesEngines, fakeDevices, gpuVendor }
+    replicas = await openReplicas(options.replicas, files, deps)
   }
   life.own('bus', () => link.dispose())
   life.own('heartbeats', () => heartbeats.dispose())
 
-  const over = new AbortController()
-  const registration: Facts = {
-    name: options.nodeName,
-    node_type: nodeType,
-    public_key: identity.publicKey,
-    address,
-    version: options.version,
-    boot_id: boot.id,
-    max_replicas_per_model: options.maxReplicasPerModel,
-    vram_budget: options.vramBudget,
-    ...(dataTls && nodeType === 'backend' ? { tls_fingerprint: dataTls.fingerprint } : {}),
-    labels: options.labels,
-    auto_labels: autoLabels(measurements.last()),
-  }
-  const membership = {
-    frontends,
-    registration,
-    link,
-    clock,
-    random: Math.random,
-    log,
-    onRegistered: (id: string) => void (nodeId = id),
-    onProblem: (found: string | undefined) => void (obstacle = found),
-    onSecond() {
-      // Off the bus, so that no command for the first one reaches it.
-      void link.leave().catch(() => {})
-      replicas?.supervisor.stopPresent()
-    },
-    onUnknown: () => void (returnedMs = clock.nowMs()),
-    isDue() {
-      const isDue = isUnknown
-      isUnknown = false
-      return isDue
-    },
-    onCredentials(_id: string, given: NodeCredentials) {
-      credentials = given
-      if (dataTls?.use(given.data_ca) === false) return depart({ why: 'refused', message: NO_DATA_TLS })
-      dataKey.keep(given.data_key)
-      measurements.every(given.heartbeat_period_ms)
-      heartbeats.every(given.heartbeat_period_ms)
-    },
-  }
-  void takePart(membership, over.signal).then((departure) => departure && depart(departure))
-  void departed.then((departure) => {
-    const { why } = departure
-    isSentAway = true
-    dataKey.forget()
-    dataTls?.forget()
-    // Removed, it belongs to no cluster; where it is started next, it may join.
-    if (why === 'removed') cluster.forget()
-    over.abort()
-    onRefused(new AppError('usage', departure.message))
-  })
-
+  const registration = registrationOf(options, kept, address, machine.last()!)
+  const stopPresent = (): void => replicas?.supervisor.stopPresent()
+  const parts = { registration, kept, standing, frontends, link, heartbeats, machine, stopPresent }
+  const over = stayMember(parts, clock, log)
   life.own('goodbye', async () => {
     over.abort()
+    const { nodeId, isSentAway } = standing
     // Nobody may hear it: silence says the same, later.
     if (nodeId === undefined || isSentAway || leavesEngines()) return
     await frontends.deregister(nodeId, boot.id).catch(() => {})
@@ -307,64 +181,139 @@ export async function startWorker(options: WorkerOptions, clock: Clock, log: Log
     leaveEngines()
     return replicas?.supervisor.leave()
   })
+  const stopWithinMs = options.replicas.limits.drainMs + KILL_MS + 2 * CLOSE_GRACE_MS + GOODBYE_MS
+  const { joined, departed } = standing
   return { joined, departed, problem, dispose: () => life.end(stopWithinMs) }
 }
 
-function openFakeDevices(log: Logger): FakeDevices | undefined {
-  const devices = FakeDevices.from(process.env)
-  if (devices) {
-    const text = 'FLOTILLA_FAKE_DEVICES is set: this node tells of GPUs that it does not have. It is for tests only'
-    log.warn({ devices: devices.count }, text)
+/** What the worker keeps in its folder of its place in a cluster. */
+interface Kept {
+  cluster: KeptCluster
+  dataKey: KeptKey
+  /** Undefined where the data port is not encrypted. */
+  dataTls: DataTls | undefined
+  boot: Boot
+}
+
+function openKept({
+  identity,
+  isNewCluster,
+  dataTls: mode = 'auto',
+  listen,
+  advertise,
+  replicas,
+}: WorkerOptions): Kept {
+  const { folder, restartEngines } = replicas
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const cluster = new KeptCluster(join(folder, CLUSTER_FILE))
+  if (isNewCluster) cluster.forget()
+  const dataKey = new KeptKey(join(folder, 'data.key'))
+  const isWanted = isDataTlsWanted(mode, listen, advertise)
+  const dataTls = isWanted ? new DataTls(identity.seed, mode, join(folder, 'data.ca')) : undefined
+  const boot = openBoot(join(folder, 'boot.json'), machineBoot(), restartEngines)
+  return { cluster, dataKey, dataTls, boot }
+}
+
+interface MemberParts {
+  registration: Facts
+  kept: Kept
+  standing: Standing
+  frontends: Frontends
+  link: NodeBus
+  heartbeats: Heartbeats
+  machine: MachineWatch
+  /** Ends what runs now; what is started later runs. */
+  stopPresent: () => void
+}
+
+/** Joins the cluster and stays in it, until the returned controller is aborted or the cluster sends this node away. */
+function stayMember(parts: MemberParts, clock: Clock, log: Logger): AbortController {
+  const { registration, kept, standing, frontends, link, heartbeats, machine, stopPresent } = parts
+  const over = new AbortController()
+  const membership = {
+    frontends,
+    registration,
+    link,
+    clock,
+    random: Math.random,
+    log,
+    onRegistered: (id: string) => standing.onRegistered(id),
+    onProblem: (found: string | undefined) => standing.onProblem(found),
+    onSecond() {
+      // Off the bus, so that no command for the first one reaches it.
+      void link.leave().catch(() => {})
+      stopPresent()
+    },
+    onUnknown: () => standing.onReturned(),
+    isDue: () => standing.takeDue(),
+    onCredentials(_id: string, given: NodeCredentials) {
+      standing.onApproved()
+      const { data_ca: ca, data_key: key, heartbeat_period_ms: periodMs } = given
+      if (kept.dataTls?.use(ca) === false) return standing.depart({ why: 'refused', message: NO_DATA_TLS })
+      kept.dataKey.keep(key)
+      machine.every(periodMs)
+      heartbeats.every(periodMs)
+    },
   }
-  return devices
+  void takePart(membership, over.signal).then((departure) => departure && standing.depart(departure))
+  void standing.departed.then(({ why }) => {
+    forget(kept, why)
+    over.abort()
+  })
+  return over
 }
 
-async function openHealthPort(
-  { healthListen: listen }: WorkerOptions,
-  checks: Record<string, Check>,
-  life: Lifetime,
-  log: Logger,
-): Promise<void> {
-  if (!listen) return
-  const handler = healthHandler(checks)
-  const server = await startHttpServer({
-    listen,
-    purpose: "the worker's health",
-    flag: '--health-listen',
-    handler,
-    log,
-  })
-  life.own('health port', () => server.dispose(0))
+function forget({ dataKey, dataTls, cluster }: Kept, why: Departure['why']): void {
+  dataKey.forget()
+  dataTls?.forget()
+  // Removed, it belongs to no cluster; where it is started next, it may join.
+  if (why === 'removed') cluster.forget()
 }
 
-/** Returns what to tell the cluster: an empty host stands for the address that our registration comes from. */
-async function openDataPort(
-  options: WorkerOptions,
-  dataPort: DataPortOptions,
-  tls: DataTls | undefined,
-  life: Lifetime,
-  log: Logger,
-): Promise<string> {
-  // There is none on an agent; the address says where it would be.
-  if (options.nodeType === 'agent')
-    return formatAddress(options.advertise ?? { host: '', port: options.listen.port || 9 })
-  const purpose = "the worker's data port"
-  const server = await startHttpServer({
-    listen: options.listen,
-    purpose,
-    flag: '--worker-listen',
-    handler: dataPortHandler(dataPort),
-    wire: { prefix: REPLICAS_PREFIX, handler: replicaHandler(dataPort), shortcut: replicaShortcut(dataPort) },
-    onUpgrade: dataPortUpgrades(dataPort),
-    allowCable: dataPortCables(dataPort),
-    tls: tls && { upgrade: () => tls.upgrade, mayBePlain: (socket) => tls.mayBePlain(socket) },
-    // More than a gateway takes from its clients, because it adds some of its own.
-    limits: { headerBytes: 32 * 1024, headers: 250 },
-    log,
-  })
-  life.own('connections to engines', () => dataPort.pool?.destroy())
-  life.own('data port', () => server.dispose(CLOSE_GRACE_MS))
-  if (options.advertise) return formatAddress(options.advertise)
-  const { host, port } = server.address
-  return host === '0.0.0.0' || host === '::' ? `:${port}` : formatAddress({ host, port })
+function frontendsOf(
+  { frontendUrls: urls, trust, joinToken, identity }: WorkerOptions,
+  { cluster, runId, clock }: { cluster: KeptCluster; runId: string; clock: Clock },
+): Frontends {
+  const { seed, old } = identity
+  return new Frontends({ urls, trust, joinToken, seed, runId, old, cluster, nowMs: () => clock.nowMs() })
+}
+
+function registrationOf(options: WorkerOptions, { dataTls, boot }: Kept, address: string, machine: Hardware): Facts {
+  const { nodeType } = options
+  return {
+    name: options.nodeName,
+    node_type: nodeType,
+    public_key: options.identity.publicKey,
+    address,
+    version: options.version,
+    boot_id: boot.id,
+    max_replicas_per_model: options.maxReplicasPerModel,
+    vram_budget: options.vramBudget,
+    ...(dataTls && nodeType === 'backend' ? { tls_fingerprint: dataTls.fingerprint } : {}),
+    labels: options.labels,
+    auto_labels: autoLabels(machine),
+  }
+}
+
+interface Served {
+  replicas: () => Replicas | undefined
+  isLeaving: () => boolean
+}
+
+/** What is reached at the data port: replicas, and their logs. */
+function routesTo({ replicas, isLeaving }: Served): Pick<DataPortOptions, 'replicas' | 'extra'> {
+  return {
+    replicas: {
+      find(id) {
+        if (isLeaving()) throw new AppError('unavailable', 'The worker of this node is about to be started again.')
+        return replicas()?.supervisor.find(id)
+      },
+    },
+    async extra(request, response, path) {
+      const running = replicas()
+      if (!running || !/^\/logs(\/|$)/.test(path)) return false
+      await running.readLogs(request, response, path.slice('/logs'.length))
+      return true
+    },
+  }
 }
