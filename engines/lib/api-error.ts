@@ -6,7 +6,7 @@ export interface ApiErrorExtra {
   retryAfterS?: number
 }
 
-/** A failure to tell the client about, in the shape that OpenAI clients read. */
+/** An error for the client, in the shape that OpenAI clients read. */
 export class ApiError extends Error {
   readonly status: number
   readonly extra: ApiErrorExtra

@@ -2,10 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError, badRequest } from './api-error.ts'
 
 export const MOST_BODY_BYTES = 32 * 1024 * 1024
-/** Read and dropped beyond the limit, so that a client still sending gets to read its 413 instead of a reset. */
+/**
+ * Bytes beyond the limit are read and dropped up to this, so that a sending client reads its 413 instead of a reset.
+ */
 const MOST_DROPPED_BYTES = 2 * MOST_BODY_BYTES
 
-/** The body as JSON, or an ApiError. Resolves to nothing when the client goes away in the middle. */
+/** The body as JSON; throws an ApiError. Resolves to undefined when the client disconnects midway. */
 export function readJson(request: IncomingMessage): Promise<{ value: unknown } | undefined> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []

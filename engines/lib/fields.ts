@@ -5,7 +5,7 @@ export type Body = Record<string, unknown>
 const MOST_STOPS = 16
 const LONGEST_STOP = 1024
 
-/** A text, a list of texts, a list of token numbers, or a list of such lists: all that OpenAI takes. */
+/** A text, a list of texts, a list of token numbers, or a list of such lists: all forms that OpenAI accepts. */
 export function toInputs(value: unknown, param: string): (string | number[])[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) {

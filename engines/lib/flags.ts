@@ -1,6 +1,6 @@
 import { parseArgs } from './builtins.ts'
 
-/** Message and exit code 2 for the person who typed the flags. */
+/** A mistake in the flags: printed, with exit code 2. */
 export class UsageError extends Error {}
 
 export interface NumberFlag {
@@ -10,7 +10,7 @@ export interface NumberFlag {
   whole: boolean
 }
 
-/** The flags that were given, as texts. Those named in `bare` take no value; `help` is always among them. */
+/** The given flags, as texts. Those named in `bare` take no value; `help` is always among them. */
 export function readFlags(args: readonly string[], names: readonly string[], bare: readonly string[] = []) {
   const options = Object.fromEntries([
     ...names.map((name) => [name, { type: 'string' as const }] as const),
@@ -21,7 +21,7 @@ export function readFlags(args: readonly string[], names: readonly string[], bar
     const { values } = parseArgs({ args: [...args], strict: true, options })
     return new Map(Object.entries(values).map(([name, value]) => [name, String(value)]))
   } catch (error) {
-    // parseArgs explains at length how to pass positionals, which no engine takes.
+    // parseArgs adds advice about positionals, which no engine takes.
     const [said = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)
     throw new UsageError(said)
   }

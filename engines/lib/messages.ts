@@ -1,7 +1,7 @@
 import { badRequest } from './api-error.ts'
 import { isObject } from './fields.ts'
 
-/** A chat message's role and its text. What is not text is named, since it cannot be read. */
+/** A chat message's role and text. Content of other types is named in the error, since it cannot be read. */
 export function toMessage(message: unknown, where: string): { role: string; text: string } {
   if (!isObject(message)) throw badRequest(`'${where}' must be an object.`, where)
   const { role, content } = message

@@ -3,7 +3,7 @@ import { fstatSync, writeSync } from './builtins.ts'
 /** How long running requests may take to finish after SIGTERM. */
 const DRAIN_MS = 30_000
 
-/** At SIGTERM running requests may finish; a second signal, or too long a time, ends the process at once. */
+/** At SIGTERM running requests may finish; a second signal, or the time limit, ends the process at once. */
 export function stopOnSignals(drain: () => Promise<void>, log: (line: string) => void): void {
   let stopping = false
   const stop = (): void => {
@@ -17,7 +17,10 @@ export function stopOnSignals(drain: () => Promise<void>, log: (line: string) =>
   process.on('SIGINT', stop)
 }
 
-/** A worker holds the other end of our stdin; its end, however sudden, closes the pipe. /dev/null and terminals say nothing. */
+/**
+ * A worker holds the other end of our stdin; when it ends, however suddenly, the pipe closes. /dev/null and terminals
+ * do not signal anything.
+ */
 export function exitWithParent(): void {
   const stdin = fstatSync(0)
   if (!stdin.isFIFO() && !stdin.isSocket()) return
@@ -26,11 +29,14 @@ export function exitWithParent(): void {
   process.stdin.resume()
 }
 
-/** Plain writes: the stream objects behind console cost memory, and a reader that went away must not end the engine. */
+/**
+ * Direct writes: the stream objects behind console cost memory, and a log reader that goes away must not end the
+ * engine.
+ */
 export function say(fd: 1 | 2, text: string): void {
   try {
     writeSync(fd, text)
   } catch {
-    // Nobody reads the log any more.
+    // The log has no reader any more.
   }
 }

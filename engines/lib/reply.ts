@@ -9,17 +9,17 @@ export function answerJson(response: ServerResponse, status: number, body: objec
   response.end(text)
 }
 
-/** Tells the client what went wrong; what is not meant for it goes to the log. */
+/** Sends the error to the client; internal details go to the log. */
 export function answerError(response: ServerResponse, error: unknown, log: Log): void {
   const known = error instanceof ApiError ? error : new ApiError(500, 'Something failed inside the engine.')
   if (known !== error) log(`failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
   if (response.headersSent) {
-    // Too late for a status: a cut connection is the only way to say that the answer is not whole.
+    // Too late for a status: cutting the connection is the only way to say that the answer is incomplete.
     response.destroy()
     return
   }
   if (known.extra.retryAfterS !== undefined) response.setHeader('retry-after', String(known.extra.retryAfterS))
-  // The rest of a body that is too large was not read, so nothing more can follow on this connection.
+  // The rest of a body that is too large was not read, so the connection cannot be reused.
   if (known.status === 413) response.setHeader('connection', 'close')
   answerJson(response, known.status, known.toBody())
 }
@@ -30,7 +30,7 @@ export function openStream(response: ServerResponse, opening: string): void {
   if (opening !== '') response.write(opening)
 }
 
-/** Resolves when more may be written, or the client is gone. */
+/** Resolves when more may be written, or when the client has disconnected. */
 export function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

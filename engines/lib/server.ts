@@ -4,23 +4,26 @@ import { createServer } from './builtins.ts'
 import { answerError, type Log } from './reply.ts'
 
 const MOST_CONNECTIONS = 4096
-/** Longer than the pools of the usual clients keep a connection, so that they, not we, close an idle one. */
+/** Longer than the usual clients keep idle connections in their pools, so that they close them, not we. */
 const KEEP_ALIVE_MS = 75_000
 
 export interface Call {
   request: IncomingMessage
   response: ServerResponse
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
 }
 
 export interface EngineServer {
   server: Server
-  /** Takes no new connections; resolves when no answer is under way. */
+  /** Accepts no new connections; resolves when no answer is running. */
   drain: () => Promise<void>
 }
 
-/** An HTTP server that tells `handle` when its client is gone, and the client what `handle` throws. */
+/**
+ * An HTTP server that aborts a call's signal when its client disconnects, and answers with the error that `handle`
+ * throws.
+ */
 export function createEngineServer(handle: (call: Call) => Promise<void>, log: Log): EngineServer {
   let open = 0
   let onIdle: (() => void) | undefined

@@ -1,24 +1,24 @@
 /**
- * Who runs and who waits.
+ * Which requests run and which wait.
  *
  *   arrive ──▶ waiting ──(a slot is free, first come first served)──▶ running ──leave──▶ left
  *      │           └────────────────────leave──────────────────────────────────────────▶ left
  *      └── refused, when the queue is full
  *
- * `leave` is the end in every state and harmless when repeated, so that one `finally` covers finishing, failing and
- * a client that went away.
+ * `leave` is the end in every state and may be repeated, so that one `finally` covers success, failure and a client
+ * that disconnected.
  */
 export type TicketState = 'waiting' | 'running' | 'left'
 
 export interface Ticket {
   readonly state: TicketState
-  /** How long it waited (so far, or until it ran or left). */
+  /** How long it has waited, or waited before it ran or left. */
   readonly waitedMs: number
 }
 
 export interface SlotsOptions {
   parallel: number
-  /** Most that may wait at a time. */
+  /** The maximum number of waiting requests. */
   queueLimit: number
   nowMs: () => number
 }
@@ -36,7 +36,7 @@ export class Slots {
   readonly #queueLimit: number
   readonly #nowMs: () => number
   readonly #running = new Set<Ticket>()
-  /** In order of arrival; a Set, so that one who leaves the middle costs nothing. */
+  /** In order of arrival; a Set, so that leaving from the middle is cheap. */
   readonly #waiting = new Set<Entry>()
 
   constructor({ parallel, queueLimit, nowMs }: SlotsOptions) {
@@ -53,7 +53,9 @@ export class Slots {
     return this.#waiting.size
   }
 
-  /** `start` is called once, when the ticket gets its slot: before `arrive` returns if one is free. Nothing means refused. */
+  /**
+   * Calls `start` once, when the ticket gets its slot: before `arrive` returns if one is free. Undefined means refused.
+   */
   arrive(start: () => void): Ticket | undefined {
     const nowMs = this.#nowMs
     const entry: Entry = {

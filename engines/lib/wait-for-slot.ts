@@ -1,8 +1,8 @@
 import type { Slots, Ticket } from './slots.ts'
 
 /**
- * Waits for a slot; nothing when the queue is full. Who gets a ticket must leave with it, whatever happened. When the
- * client goes away first, the ticket has left already.
+ * Waits for a slot; undefined when the queue is full. The caller must call `leave` on the ticket in every case. If the
+ * client disconnects first, the ticket has left already.
  */
 export async function waitForSlot(slots: Slots, signal: AbortSignal): Promise<Ticket | undefined> {
   let start = (): void => {}

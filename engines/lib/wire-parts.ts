@@ -15,7 +15,7 @@ export function usageOf({ promptTokens, completionTokens, cachedTokens }: TokenC
   }
 }
 
-/** Unlike the text, ids are meant to differ between requests and replicas. */
+/** Unlike the text, ids must differ between requests and replicas. */
 export function randomId(): string {
   return Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2)
 }

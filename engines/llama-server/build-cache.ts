@@ -1,13 +1,13 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 
-/** What a machine of this kind has built before, if it is still there. */
+/** An earlier build for this kind of machine, if it still exists. */
 export function cachedBuild(kind: string, env: NodeJS.ProcessEnv): string | undefined {
   const file = fileOf(kind, env)
   return file !== undefined && existsSync(file) ? file : undefined
 }
 
-/** A home folder may be shared by machines of different kinds; a cache that cannot be written is no failure. */
+/** A home folder may be shared by machines of different kinds. An unwritable cache is not an error. */
 export function keepBuild(kind: string, env: NodeJS.ProcessEnv, program: string): void {
   const file = fileOf(kind, env)
   if (file === undefined) return

@@ -1,4 +1,4 @@
-/** Why it cannot be built, for the person who asked for it. */
+/** Why the build is impossible, as a message for the log. */
 export class BuildError extends Error {
   override readonly name = 'BuildError'
 }

@@ -9,7 +9,7 @@ import { fetchSource, type Source } from './source.ts'
 import { findCuda, findTools } from './tools.ts'
 
 export interface Build {
-  /** Where `llama-server` is wanted. What is needed on the way is put there, too, and deleted at the end. */
+  /** Where `llama-server` goes. Intermediate files are put there, too, and deleted at the end. */
   folder: string
   source: Source
   env: NodeJS.ProcessEnv
@@ -17,10 +17,10 @@ export interface Build {
 }
 
 const PROGRAM = 'llama-server'
-/** What one compiler may need; more of them than memory is there for would be killed. */
+/** The memory of one compiler process; more processes than fit would be killed. */
 const COMPILER_BYTES = 1.5 * 1024 ** 3
 
-/** Builds llama-server into a folder, or takes it from the cache. The program appears there whole or not at all. */
+/** Builds llama-server into a folder, or copies it from the cache. The program appears there complete or not at all. */
 export async function buildLlamaServer({ folder, source, env, say }: Build): Promise<void> {
   const flags = flagsFor(findCuda(env))
   const kind = machineKind(source, flags)
@@ -50,8 +50,8 @@ export async function buildLlamaServer({ folder, source, env, say }: Build): Pro
 }
 
 /**
- * One program with nothing beside it, for the processor and the GPUs that are here. What the defaults would fetch from
- * elsewhere is left out: the user interface, and models, which Flotilla brings itself. Without OpenMP two threads are
+ * Builds a single static program for this machine's processor and GPUs. Parts that the defaults would download are left
+ * out: the user interface, and models, which Flotilla fetches itself. With OpenMP, because without it two threads are
  * slower than one on small machines.
  */
 function flagsFor(cuda: string | undefined): string[] {
@@ -74,7 +74,7 @@ function flagsFor(cuda: string | undefined): string[] {
   ]
 }
 
-/** Ninja says `[12/153] …`, make `[ 12%] …`: a line for each percent is enough. */
+/** Ninja prints `[12/153] …`, make `[ 12%] …`: a line for each percent is enough. */
 function tellShare(say: (line: string) => void): (line: string) => void {
   let told = -1
   return (line) => {

@@ -4,8 +4,8 @@ import { arch, cpus, platform } from 'node:os'
 import type { Source } from './source.ts'
 
 /**
- * A name for all machines that one build serves: the same source, built the same way, for a processor with the same
- * instructions, the same GPUs and the same C library. As a folder's name.
+ * A folder name for all machines that one build serves: the same source and flags, the same processor instructions, the
+ * same GPUs and the same C library.
  */
 export function machineKind({ version, sha256 }: Source, flags: readonly string[]): string {
   const facts = { sha256, flags, instructions: instructions(), gpus: gpus(), libc: libc() }
@@ -13,7 +13,7 @@ export function machineKind({ version, sha256 }: Source, flags: readonly string[
   return `${version}-${platform()}-${arch()}-${digest}`
 }
 
-/** The processor's model stands for its instructions where nothing lists them. */
+/** The processor's model stands in for its instructions where they are not listed. */
 function instructions(): string {
   try {
     const [, list] = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? []
@@ -24,7 +24,7 @@ function instructions(): string {
   return cpus()[0]?.model ?? ''
 }
 
-/** Code for a GPU is made for those that are there. */
+/** Code is compiled only for the GPUs of this machine. */
 function gpus(): string[] {
   const files = globSync('/proc/driver/nvidia/gpus/*/information')
   const models = files.flatMap((file) => /^Model:\s*(.*)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? [])

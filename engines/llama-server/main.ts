@@ -1,6 +1,6 @@
 /**
- * `node main.ts [folder]`: builds llama-server there, or in the folder it is started in. What it prints are signs of life
- * for whoever waits: eight minutes on two cores, nothing when a machine of this kind has built it before.
+ * `node main.ts [folder]`: builds llama-server there, or in the current folder. It prints signs of life: a build takes
+ * eight minutes on two cores, and none when a machine of this kind has built it before.
  */
 import { buildLlamaServer } from './build.ts'
 import { BuildError } from './build-error.ts'

@@ -11,7 +11,7 @@ import { missingTools, type Tools } from './tools.ts'
 export interface Source {
   package: string
   version: string
-  /** Of the file with the source, wherever it is found. */
+  /** The digest of the source file, wherever it is found. */
   sha256: string
 }
 
@@ -25,9 +25,9 @@ export const PINNED_SOURCE: Source = {
 const BUNDLE = 'llama/gitRelease.bundle'
 
 export interface FetchContext {
-  /** Where the source is wanted: a folder that is not there yet. */
+  /** Where to check the source out: a folder that does not exist yet. */
   checkout: string
-  /** Of the engine that is made. */
+  /** The engine's own folder. */
   folder: string
   tools: Tools
   env: NodeJS.ProcessEnv

@@ -5,19 +5,19 @@ import { BuildError } from './build-error.ts'
 export interface Tools {
   cmake: string
   git: string
-  /** These two only where the source has to be fetched. */
+  /** The next two are needed only if the source must be fetched. */
   tar: string | undefined
   npm: string | undefined
-  /** Faster than make, where it is there. */
+  /** Faster than make, if it is installed. */
   ninja: string | undefined
 }
 
-/** Where NVIDIA installs it, which is seldom in PATH. */
+/** NVIDIA's install location, which is seldom in PATH. */
 const CUDA_FOLDER = '/usr/local/cuda/bin'
 /** Only there when the driver is, and a GPU with it. */
 const NVIDIA_DRIVER = '/proc/driver/nvidia/version'
 
-/** What a build needs, or else what to install. */
+/** Finds the tools of a build. */
 export function findTools(env: NodeJS.ProcessEnv): Tools {
   const find = (name: string): string | undefined => findInPath(name, env['PATH'])
   const [cmake, git, tar, npm, ninja] = ['cmake', 'git', 'tar', 'npm', 'ninja'].map(find)
@@ -26,7 +26,7 @@ export function findTools(env: NodeJS.ProcessEnv): Tools {
   throw missingTools({ cmake, 'C++ compiler': compiler, git })
 }
 
-/** Says which of these there are not, and what to do. */
+/** An error that names the missing tools and how to install them; undefined if none is missing. */
 export function missingTools(needed: Readonly<Record<string, string | undefined>>): BuildError {
   const missing = Object.keys(needed).filter((name) => !needed[name])
   const fix =

@@ -6,40 +6,40 @@ import type { Sequences } from './sequences.ts'
 export interface BatcherOptions {
   native: Native
   sequences: Sequences
-  /** Most tokens that are computed in one step. */
+  /** The maximum number of tokens in one step. */
   batchTokens: number
   isEnd: (token: Token) => boolean
-  /** Whether what is queued is done one by one in its order; see one-thread.ts. */
+  /** Whether queued work runs one by one in its order; see one-thread.ts. */
   isInOrder: boolean
 }
 
-/** What one draft has in a step. */
+/** The part of one draft in a step. */
 interface Row {
   draft: Draft
   tokens: readonly Token[]
-  /** Where its logits are; undefined while its prompt is not read to the end. */
+  /** The index of its logits; undefined while its prompt is not completely read. */
   logits: number | undefined
 }
 
 const NO_LOGITS = new Uint32Array(0)
 
 /**
- * Continuous batching: in each step the next token of every answer that is being written, and as much of the prompts that
- * are being read as has room beside them, is computed in one go. Answers join and leave between steps.
+ * Continuous batching: each step computes the next token of every answer that is being written, and as many prompt
+ * tokens as fit beside them, at once. Answers join and leave between steps.
  *
- * Who else is in a step changes nothing of an answer but the rounding of its numbers: llama.cpp computes several rows by other
- * loops than one. A greedy answer differs by it only where two tokens are all but equally likely.
+ * The other answers in a step change only the rounding of an answer's numbers: llama.cpp computes several rows by other
+ * loops than a single one. A greedy answer differs only where two tokens are almost equally likely.
  *
- * All that touches llama.cpp's context happens here, between steps, because it must not happen during one.
+ * All calls of llama.cpp's context happen here, between steps, because they are not allowed during one.
  */
 export class Batcher {
   readonly #options: BatcherOptions
-  /** In order of arrival: prompts are read in it. */
+  /** In order of arrival, in which prompts are read. */
   readonly #drafts = new Set<Draft>()
-  /** Left by their readers; what they hold is freed between steps. */
+  /** Drafts whose readers have left; their memory is freed between steps. */
   readonly #left: Draft[] = []
   readonly #guests: (() => Promise<void>)[] = []
-  /** Chosen in the step before, not told yet. */
+  /** Results of the step before, not reported yet. */
   #news: (() => void)[] = []
   #isRunning = false
 
@@ -47,7 +47,7 @@ export class Batcher {
     this.#options = options
   }
 
-  /** When the signal aborts there are no more tokens; it is to be left all the same. */
+  /** When the signal aborts, no more tokens come; the caller must still call `leave`. */
   start(job: Job, signal: AbortSignal): Draft {
     const draft = new Draft(job, this.#options.native.createSampler(job.sampling), () => this.#wake())
     signal.addEventListener('abort', () => draft.close(), { once: true })
@@ -56,14 +56,14 @@ export class Batcher {
     return draft
   }
 
-  /** Its reader wants no more of it. Every draft that was started must be left, once. */
+  /** The reader wants no more tokens. Every started draft must be left, once. */
   leave(draft: Draft): void {
     draft.close()
     this.#left.push(draft)
     this.#wake()
   }
 
-  /** Runs what computes in another context by itself: two at a time would fight for cores, and crash some GPU drivers. */
+  /** Runs work in another context exclusively: two at a time would compete for cores, and crash some GPU drivers. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#guests.push(() => work().then(resolve, reject))
@@ -86,7 +86,7 @@ export class Batcher {
       else if (this.#news.length > 0) this.#tellNews()
       else if (this.#guests.length === 0 && this.#left.length === 0) break
     }
-    // Nothing was awaited since there was found to be nothing to do, so that no call to wake up is missed.
+    // No await since the check found no work, so that no wake-up is missed.
     this.#isRunning = false
   }
 
@@ -101,7 +101,7 @@ export class Batcher {
   #compose(): Row[] {
     for (const draft of this.#drafts) if (!draft.sequence && !draft.isOver) this.#seat(draft)
     const ready = [...this.#drafts].filter((draft) => draft.isReadyToCompute)
-    // Who writes comes first, so that a long prompt makes the others slower but never wait.
+    // Answers being written come first, so that a long prompt slows them down but never stops them.
     const writing = ready.filter(({ pending }) => pending.length === 1)
     const reading = ready.filter(({ pending }) => pending.length > 1)
     const rows: Row[] = []
@@ -111,7 +111,7 @@ export class Batcher {
       room -= tokens.length
       if (tokens.length > 0) rows.push({ draft, tokens, logits: undefined })
     }
-    // llama.cpp computes those at a time whose numbers follow one another; out of order each would be computed alone.
+    // llama.cpp batches rows with consecutive sequence numbers; out of order each would be computed alone.
     return rows.toSorted((one, other) => one.draft.sequence!.id - other.draft.sequence!.id)
   }
 
@@ -129,7 +129,7 @@ export class Batcher {
       this.#fillBatch(rows)
       const decoded = native.context.decodeBatch()
       if (isInOrder) choosing = rows.map((row) => this.#choose(row))
-      // While this is computed, on another thread, who waits is told what came of the step before.
+      // While another thread computes this step, readers get the results of the step before.
       this.#tellNews()
       await decoded
       if (!isInOrder) choosing = rows.map((row) => this.#choose(row))

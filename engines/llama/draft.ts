@@ -2,13 +2,13 @@ import type { Token } from './native/library.ts'
 import type { NativeSampler, SamplerConfig } from './native/native.ts'
 import type { Sequence } from './sequences.ts'
 
-/** What is to be written. */
+/** An answer to write. */
 export interface Job {
   prompt: readonly Token[]
   maxTokens: number
-  /** Goes on after a token that ends answers. */
+  /** Continue after a token that ends answers. */
   ignoreEnd: boolean
-  /** Tells of each token how likely all of them were in its place. */
+  /** Report for each token the probabilities of the alternatives. */
   wantsProbabilities: boolean
   sampling: SamplerConfig
 }
@@ -19,11 +19,11 @@ export interface Sampled {
   probabilities: readonly number[] | undefined
 }
 
-/** A reader that is slow, behind a slow client say, is not written for further ahead than this. */
+/** How far the batcher writes ahead of a slow reader, for example behind a slow client. */
 const MOST_AHEAD = 16
 
 /**
- * One answer between the batcher, which adds tokens, and its reader, who takes them.
+ * One answer, between the batcher, which adds tokens, and its reader, which takes them.
  *
  *   waiting ──(a sequence is free)──▶ reading ──(all of the prompt)──▶ writing ──▶ over
  *      └──────────────────────────────────┴─────── failed, or its reader left ─────▶ over
@@ -32,9 +32,9 @@ export class Draft {
   readonly job: Job
   readonly sampler: NativeSampler
   sequence: Sequence | undefined
-  /** Of the prompt, what was remembered from before. */
+  /** How many tokens of the prompt were in the cache. */
   cachedTokens = 0
-  /** The tokens to compute next: what is left of the prompt, then the token that was chosen last. */
+  /** The tokens to compute next: the rest of the prompt, then the token that was chosen last. */
   pending: readonly Token[]
   isOver = false
   #written = 0
@@ -54,7 +54,7 @@ export class Draft {
     return !this.isOver && this.pending.length > 0 && this.#told.length < MOST_AHEAD
   }
 
-  /** The next token, or nothing when there are no more. Throws when computing has failed. */
+  /** The next token; undefined when there are no more. Throws when the computation has failed. */
   async next(): Promise<Sampled | undefined> {
     while (this.#told.length === 0 && !this.isOver) {
       await new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ export class Draft {
     return sampled
   }
 
-  /** Takes the token that was chosen. Nothing is told yet; returns whether it is one to be told. */
+  /** Takes the chosen token, without reporting it yet; returns whether it will be reported. */
   choose(token: Token, isEnd: boolean): boolean {
     this.pending = []
     if (this.isOver || (isEnd && !this.job.ignoreEnd)) return false
@@ -82,7 +82,7 @@ export class Draft {
     this.#wakeReader()
   }
 
-  /** No more tokens come, except those that were told. */
+  /** Ends the draft: the reader gets only tokens that were already reported. */
   close(failure?: Error): void {
     this.isOver = true
     this.#failure ??= failure

@@ -11,7 +11,7 @@ import type { ChatRequest, CompletionRequest, TextRequest } from './requests.ts'
 import { samplerConfig } from './native/sampler-config.ts'
 import { tooLong } from './too-long.ts'
 
-/** One answer in the making: its pieces are pulled by the caller. */
+/** One running answer; the caller pulls its pieces. */
 export interface Run {
   tally: Tally
   pieces: AsyncGenerator<Piece, void>
@@ -19,7 +19,7 @@ export interface Run {
 
 type Settings = Pick<LlamaEngineOptions, 'alias' | 'parallel' | 'queueLimit'>
 
-/** The engine without its HTTP: who runs and who waits, what is read and written, and what was counted. */
+/** The engine without HTTP: it schedules requests, reads prompts, writes answers and counts. */
 export class LlamaEngine {
   readonly settings: Settings
   readonly model: OpenModel
@@ -44,7 +44,7 @@ export class LlamaEngine {
 
   async chat(request: ChatRequest, signal: AbortSignal): Promise<Run> {
     const { template } = this.model
-    // A template's text says itself where a conversation begins, so nothing is put before it that it has already.
+    // The template's text contains the beginning of a conversation, so no further start token is added.
     const prompt = this.model.tokensOf(template.render(request))
     const format = request.tools?.forced ? { kind: 'schema' as const, schema: request.tools.forced } : request.format
     return this.#run({ ...request, format }, prompt, 'messages', request.tools !== undefined, signal)
@@ -185,7 +185,7 @@ export class LlamaEngine {
   }
 }
 
-/** The first dimensions, made one long again: models that are trained for it stay useful that way. */
+/** Keeps the first dimensions and normalizes them: models trained for this stay useful. */
 function unit(given: readonly number[], dimensions = given.length): Float32Array {
   if (dimensions > given.length) {
     throw badRequest(`This model's vectors have ${given.length} dimensions, not ${dimensions}.`, 'dimensions')

@@ -6,19 +6,19 @@ import { TextPieces } from './answers/text-pieces.ts'
 
 export interface Wording {
   stop: readonly string[]
-  /** Tokens that stand for no text, as some models begin tool calls with. */
+  /** Show special tokens, with which some models begin tool calls. */
   showSpecial: boolean
-  /** How many alternatives to tell with each token; undefined tells nothing. */
+  /** How many alternatives to report with each token; undefined: none. */
   logprobs: number | undefined
 }
 
-/** A piece of an answer, with its tokens where their probabilities were asked for. */
+/** A piece of an answer, with its tokens if probabilities were requested. */
 export interface Piece {
   text: string
   tokens: TokenProbability[]
 }
 
-/** What an answer has cost so far; final when its pieces have ended. */
+/** The token counts of an answer so far; final when its pieces have ended. */
 export interface Tally {
   promptTokens: number
   cachedTokens: number
@@ -26,7 +26,7 @@ export interface Tally {
   finishReason: 'stop' | 'length'
 }
 
-/** Turns the tokens of a draft into pieces of text. Ends early, without a word, when the client is gone. */
+/** Turns the tokens of a draft into pieces of text. Ends early, without an error, when the client disconnects. */
 export async function* generate(
   model: LlamaModel,
   draft: Draft,

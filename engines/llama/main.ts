@@ -1,6 +1,7 @@
 /**
- * The engine `llama` as a process: llama.cpp, by the library node-llama-cpp, behind an OpenAI-style HTTP API. It listens
- * at once and says how far loading is; what keeps a model from being loaded is one line on stderr and exit code 1.
+ * The engine `llama` as a process: llama.cpp, by the library node-llama-cpp, behind an OpenAI-style HTTP API. It
+ * listens at once and reports the loading progress; if a model cannot be loaded, it prints the reason in one line on
+ * stderr and ends with exit code 1.
  */
 import { UsageError } from '../lib/flags.ts'
 import { exitWithParent, say, stopOnSignals } from '../lib/process.ts'
@@ -62,7 +63,7 @@ async function load(options: LlamaEngineOptions, state: EngineState, log: (line:
   )
 }
 
-/** Lines that llama.cpp prints are passed on; the last ones are the reason when it fails. */
+/** Lines of llama.cpp are passed on; the last ones contain the reason of a failure. */
 const MOST_LINES = 50
 const LAST_WORDS_MS = 200
 

@@ -3,15 +3,15 @@ import { numberOf, readFlags, UsageError, type NumberFlag } from '../lib/flags.t
 export interface LlamaEngineOptions {
   port: number
   host: string
-  /** The module that the installation of the library has. */
+  /** The module of the installed library. */
   library: string
   modelFile: string
   alias: string
-  /** Tokens of one request, prompt and answer together; undefined takes what the model was trained for, up to a limit. */
+  /** Tokens of one request, prompt and answer together; undefined: the trained length, up to a limit. */
   contextTokens: number | undefined
   parallel: number
   queueLimit: number
-  /** Undefined: as many as are good for this machine. */
+  /** Undefined: chosen for this machine. */
   threads: number | undefined
   gpu: 'auto' | 'cuda' | 'vulkan' | 'metal' | 'off'
   /** Undefined: as many as fit. */
@@ -88,7 +88,7 @@ export function parseOptions(
   }
 }
 
-/** A worker that gives a replica no device says so in the variable that CUDA reads; other devices then are none either. */
+/** If a worker gives a replica no device, it says so in CUDA's variable; then no other device is used, either. */
 function toGpu(given: string, env: Readonly<Record<string, string | undefined>>): LlamaEngineOptions['gpu'] {
   const gpu = gpus.find((name) => name === given)
   if (gpu === undefined) throw new UsageError(`--gpu takes ${gpus.join(', ')}, not ${JSON.stringify(given)}`)

@@ -4,14 +4,14 @@ import { readMessages, type ChatMessage } from './answers/messages.ts'
 import { readFormat, type AnswerFormat } from './answers/answer-format.ts'
 import { readTools, type ToolUse } from './answers/tools.ts'
 
-/** What both kinds of completion ask for, after checking; names as in OpenAI's API. */
+/** The checked fields of both kinds of completion; names as in OpenAI's API. */
 export interface CompletionRequest {
   maxTokens: number | undefined
   stop: string[]
   stream: boolean
   includeUsage: boolean
   ignoreEnd: boolean
-  /** How many alternatives to tell with each token; undefined tells nothing of probabilities. */
+  /** How many alternatives to report with each token; undefined: no probabilities. */
   logprobs: number | undefined
   format: AnswerFormat
   sampling: Sampling
@@ -92,7 +92,7 @@ function parseCommon(body: Body): Omit<CompletionRequest, 'logprobs'> {
   }
 }
 
-/** What is not said is as in llama.cpp's own server. */
+/** Defaults are those of llama.cpp's own server. */
 function toSampling(body: Body): Sampling {
   return {
     temperature: toNumber(body, 'temperature', 0, 2) ?? 0.8,

@@ -3,8 +3,8 @@ import type { LlamaModel } from './native/library.ts'
 import { LoadError } from './native/load-error.ts'
 
 /**
- * The library looks at the memory of GPUs only. A model that is larger than what is free would be read from the disk again
- * and again for each token, or take the machine's memory until something is killed.
+ * Checks the machine's memory, because the library checks only that of GPUs. A model larger than the free memory would
+ * be read from the disk again for each token, or fill the memory until the kernel kills a process.
  */
 export function checkRoomForModel(file: string, availableBytes: number): void {
   const bytes = sizeOf(file)
@@ -19,7 +19,8 @@ export function checkRoomForContext(
   sequences: number,
   availableBytes: number,
 ): void {
-  // Without what computing takes: that guess is far too high. The library's newer estimate would make the context.
+  // Without the memory for computing: the library's old estimate of it is far too high, and its new one would create
+  // the context.
   const need = fileInsights.estimateContextResourceRequirements({
     contextSize,
     sequences,
@@ -31,7 +32,7 @@ export function checkRoomForContext(
   throw new LoadError(`out of memory: ${what}, and ${mib(availableBytes)} are free. Give the model a smaller context.`)
 }
 
-/** Of all its parts, where a model is split. One that is missing is missed by llama.cpp, which says so. */
+/** The size of all parts of a split model. llama.cpp reports missing parts. */
 function sizeOf(file: string): number {
   const [, start = file, count = '1'] = /^(.*-)\d{5}-of-(\d{5})\.gguf$/.exec(file) ?? []
   if (start === file) return statSync(file).size

@@ -11,7 +11,7 @@ import type { ToolUse } from './answers/tools.ts'
 import { parseEmbedding, parseRank } from './vectors/vector-requests.ts'
 import { modelList, shapeOf, type Whole } from './wire.ts'
 
-/** How far the process is: there is an engine once the model is in memory. */
+/** The loading state: `engine` is set once the model is in memory. */
 export interface EngineState {
   alias: string
   startedMs: number
@@ -105,7 +105,7 @@ async function answer(
       whole.tokens.push(...part.tokens)
     }
     if (!stream) continue
-    // Nothing is sent before the first piece, so that until then a refusal is still a refusal.
+    // No byte is sent before the first piece, so that until then an error still gets its own status.
     if (!response.headersSent) openStream(response, shape.opening)
     const event = 'calls' in part ? shape.calls(part.calls) : shape.piece(part.text, part.tokens)
     if (!response.write(event)) await drained(response, signal)

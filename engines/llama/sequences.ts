@@ -1,7 +1,7 @@
 import type { Token } from './native/library.ts'
 import type { NativeContext } from './native/native.ts'
 
-/** One of the texts that a context works on at a time, with the tokens of it that are in its memory. */
+/** One of the texts that a context works on in parallel, with its tokens in the cache. */
 export interface Sequence {
   readonly id: number
   readonly tokens: Token[]
@@ -10,12 +10,12 @@ export interface Sequence {
 type Memory = Pick<NativeContext, 'removeTokenCellsFromSequence' | 'disposeSequence' | 'getSequenceKvCacheMinPosition'>
 
 /**
- * The sequences of a context. Each remembers what it read last, so a prompt gets the free one that has most of it:
- * the next turn of a conversation finds the turns before, and prompts that begin alike share their beginning.
+ * The sequences of a context. Each keeps what it read last, and a prompt gets the free one with the longest common
+ * beginning: the next turn of a conversation finds the turns before, and prompts with the same beginning share it.
  */
 export class Sequences {
   readonly #memory: Memory
-  /** Those used longest ago first: of equally good ones that is the one whose memory is worth least. */
+  /** Least recently used first: among equally good ones, the first one's cache is worth least. */
   readonly #free: Sequence[]
 
   constructor(memory: Memory, count: number) {
@@ -23,10 +23,10 @@ export class Sequences {
     this.#free = Array.from({ length: count }, (_, id) => ({ id, tokens: [] }))
   }
 
-  /** A free one, if there is any, that remembers nothing but a beginning of the prompt: what it has in `tokens`. */
+  /** A free sequence, if any, cut to its common beginning with the prompt: its `tokens` are that beginning. */
   take(prompt: readonly Token[]): Sequence | undefined {
     const [sequence] = this.#free.splice(bestFor(prompt, this.#free), 1)
-    // The last token is always read again: what follows comes from reading it.
+    // The last token is always read again, since its logits give the next token.
     if (sequence) this.#forgetAfter(sequence, commonLength(sequence.tokens, prompt, prompt.length - 1))
     return sequence
   }
@@ -35,7 +35,7 @@ export class Sequences {
     this.#free.push(sequence)
   }
 
-  /** For one whose memory may be half of something. */
+  /** Clears a sequence whose cache may be incomplete. */
   forget(sequence: Sequence): void {
     sequence.tokens.length = 0
     this.#memory.disposeSequence(sequence.id)
@@ -59,7 +59,7 @@ function bestFor(prompt: readonly Token[], free: readonly Sequence[]): number {
   let longest = -1
   for (const [index, { tokens }] of free.entries()) {
     const common = commonLength(tokens, prompt, prompt.length)
-    // A short common beginning, a greeting of the template say, is not worth losing a long memory of something else.
+    // A short common beginning, such as a template's greeting, is not worth losing a long cache of another text.
     const isWorthwhile = common * 2 >= tokens.length || common * 2 >= prompt.length
     const worth = isWorthwhile ? common : 0
     if (worth > longest) {

@@ -1,6 +1,6 @@
 import { badRequest, type ApiError } from '../lib/api-error.ts'
 
-/** In OpenAI's words, which clients look for. */
+/** OpenAI's wording, which clients search for. */
 export function tooLong(contextTokens: number, promptTokens: number, param: string): ApiError {
   return badRequest(
     `This model's maximum context length is ${contextTokens} tokens. However, your ${param} resulted in ` +

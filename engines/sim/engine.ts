@@ -11,7 +11,10 @@ import { writeTokens, type FinishReason } from './text.ts'
 import { timeToFirstTokenMs, tokenDelayMs } from './timing.ts'
 import { hash, hashTokens } from './tokens.ts'
 
-/** Tokens handed over at a time when many are due; small enough that an abort is seen and others get their turn. */
+/**
+ * Tokens handed over at a time when many are due; small enough that an abort is noticed and other streams get their
+ * turn.
+ */
 const MOST_TOKENS_AT_ONCE = 64
 
 /** What an answer has cost so far; final when its tokens have ended. */
@@ -25,7 +28,7 @@ export interface Tally {
 /** One answer in the making. */
 export interface Run {
   tally: Tally
-  /** Tokens as they fall due, in groups. Ends early, without a word, when the client is gone. */
+  /** Tokens as they fall due, in groups. Ends early, without an error, when the client disconnects. */
   tokens: AsyncGenerator<string[], void>
 }
 
@@ -59,7 +62,7 @@ export class Engine {
     if (options.fault) this.faults.set(options.fault)
   }
 
-  /** Throws what a request must be told before anything is read of it. */
+  /** Throws errors that need no look at the request. */
   admit(ready: boolean): void {
     if (!ready) throw new ApiError(503, 'The model is still loading.', { code: 'model_loading', retryAfterS: 1 })
     if (this.faults.active !== 'refuse') return
@@ -69,7 +72,7 @@ export class Engine {
     })
   }
 
-  /** Checks the request against the context and gives back a run whose tokens are pulled by the caller. */
+  /** Checks the request against the context and returns a run; the caller pulls its tokens. */
   complete(request: CompletionRequest, signal: AbortSignal, param: 'messages' | 'prompt'): Run {
     const { contextTokens } = this.options
     const prompt = hashTokens(request.prompt, contextTokens)

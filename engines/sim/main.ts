@@ -29,7 +29,10 @@ function start(): void {
   }
 }
 
-/** How much its pretended devices have left is for who starts it to say; a flag wins, since the last one does. */
+/**
+ * Flags from the environment: the worker that starts it says how much memory its pretended devices have left. A real
+ * flag wins, because the last one does.
+ */
 function fromEnvironment(): string[] {
   const above = process.env['SIM_OUT_OF_MEMORY_ABOVE']
   return above === undefined ? [] : [`--out-of-memory-above=${above}`]

@@ -80,7 +80,7 @@ function parseCommon(body: Body): Omit<CompletionRequest, 'prompt' | 'asked'> {
   }
 }
 
-/** The worker sends only what is meant for this replica, under whatever name the client used, so any name will do. */
+/** The worker routes requests to their replica, under whatever name the client used, so any name is accepted. */
 function checkModel(body: Body): void {
   const model = body['model'] ?? ''
   if (typeof model !== 'string') throw badRequest("'model' must be a string.", 'model')

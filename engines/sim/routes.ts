@@ -57,7 +57,7 @@ function completions({ engine }: RouteDeps, kind: CompletionKind, parse: (value:
     let text = ''
     for await (const group of tokens) {
       if (asked.stream) {
-        // Nothing is sent before the first token, so that until then a refusal is still a refusal.
+        // No byte is sent before the first token, so that until then an error still gets its own status.
         if (!response.headersSent) openStream(response, shape.opening)
         // One event for each token, since clients count them, but one write for all that are due.
         if (!response.write(group.map((token) => shape.token(token)).join(''))) await drained(response, signal)

@@ -3,9 +3,9 @@ import { hash, splitTokens } from './tokens.ts'
 export interface Ask {
   model: string
   seed: number
-  /** Everything the model would read; the answer depends on all of it. */
+  /** The complete input of the model; the answer depends on all of it. */
   prompt: string
-  /** What the person wrote last; it is repeated to them. */
+  /** The last message of the user; the answer repeats it. */
   asked: string
   /** Most tokens to write. */
   maxTokens: number
@@ -85,7 +85,7 @@ function* cutTokens(tokens: readonly string[], length: number): Generator<string
   }
 }
 
-/** The first sentences are for the person who has just pasted their first curl line; the rest is quiet filling. */
+/** The first sentences are for a first curl line; the rest is filler. */
 function* sentences({ model, seed, prompt, asked, ignoreEnd }: Ask): Generator<string> {
   yield `Flotilla works end to end: your request reached a replica of "${model}", and this text comes from the built-in simulator.`
   yield ' I am a simulated engine, so I can repeat what you say, but I do not understand it.'

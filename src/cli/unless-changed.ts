@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 
-/** Admins who change the same thing at the same time need few tries; a longer loop competes with a program. */
+/** Concurrent edits by people succeed within few tries; beyond these, the other writer is a program. */
 const MOST_TRIES = 5
 
 /**

@@ -1,7 +1,7 @@
 import { badRequest } from '../../lib/api-error.ts'
 import { isObject } from '../../lib/fields.ts'
 
-/** What an answer must be. */
+/** The required format of an answer. */
 export type AnswerFormat = { kind: 'text' } | { kind: 'json' } | { kind: 'schema'; schema: object }
 
 const PARAM = 'response_format'
@@ -20,11 +20,11 @@ export function readFormat(value: unknown): AnswerFormat {
   return { kind: 'schema', schema: toGrammarSchema(schema, PARAM) }
 }
 
-/** What the grammar cannot hold an answer to; better said than broken in silence. */
+/** Keywords that the grammar cannot enforce: refused, rather than silently ignored. */
 const UNSUPPORTED = ['allOf', 'not', 'if', 'pattern', 'patternProperties', 'dependentSchemas', 'contains']
 const DEEPEST = 64
 
-/** The schema in the words that the library's grammar knows. What it has no words for is refused. */
+/** The schema in the subset that the library's grammar supports. Anything else is refused. */
 export function toGrammarSchema(schema: Record<string, unknown>, param: string, depth = 0): object {
   if (depth > DEEPEST) throw badRequest(`The schema is nested more than ${DEEPEST} deep.`, param)
   const missing = UNSUPPORTED.find((word) => schema[word] !== undefined)

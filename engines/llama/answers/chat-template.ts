@@ -2,7 +2,7 @@ import { badRequest } from '../../lib/api-error.ts'
 import type { LlamaLibrary, LlamaModel } from '../native/library.ts'
 import type { ChatRequest } from '../requests.ts'
 
-/** For models that bring none; the most common one. */
+/** The most common template, for models without one. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
@@ -19,7 +19,7 @@ export class ChatTemplate {
     try {
       this.#template = new Template(text)
     } catch {
-      // A template that cannot be read is no reason to serve no other kind of request.
+      // With an unreadable template, the other kinds of requests still work.
       this.#template = undefined
     }
     this.#tokens = tokens

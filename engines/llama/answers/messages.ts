@@ -41,7 +41,7 @@ function refuseMedia(message: unknown, where: string): void {
   }
 }
 
-/** OpenAI sends arguments as the text of a JSON value, templates write out the value. */
+/** OpenAI sends arguments as JSON text; templates expect the value. */
 function toCall(call: unknown, where: string): object {
   const asked = isObject(call) && isObject(call['function']) ? call['function'] : undefined
   if (!asked || typeof asked['name'] !== 'string') {

@@ -3,12 +3,12 @@ import { StopFinder } from './stop-finder.ts'
 import { parseToolCalls, toolMarkers, type ToolCall } from './tool-calls.ts'
 import type { ToolUse } from './tools.ts'
 
-/** What a client is told: a piece of text, or the calls that the answer ends with. */
+/** A part of the answer for the client: a piece of text, or the final tool calls. */
 export type AnswerPart = Piece | { calls: ToolCall[] }
 
 /**
- * Tells text and tool calls apart. Text is passed on as it comes until something begins that may be a call; from there
- * on it is kept until the end, when it either is one or is told after all.
+ * Separates text from tool calls. Text is passed on as it comes until something begins that may be a call; from there
+ * it is held back until the end, and then sent as calls or, if it is none, as text.
  */
 export async function* readAnswer(
   pieces: AsyncIterable<Piece>,
@@ -29,7 +29,7 @@ export async function* readAnswer(
     }
     lead += text
     if (!hasBegun && lead.trim() === '') continue
-    // A bare object at the very beginning is how some models call.
+    // Some models make a call as a bare object at the very beginning.
     if (!hasBegun && lead.trimStart().startsWith('{')) {
       call = lead
       continue

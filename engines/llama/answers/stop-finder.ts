@@ -1,12 +1,12 @@
-/** What may be told of a text so far, and which of the stops has come, if one has. */
+/** The text that is safe to send so far, and the stop that was found, if any. */
 export interface Found {
   text: string
   stop?: string
 }
 
 /**
- * Finds the first of some texts in a text that comes in pieces. What could be the beginning of one is held back until it
- * is clear, so that no piece of a stop is ever told.
+ * Finds the first of several stop texts in a text that arrives in pieces. A possible beginning of one is held back
+ * until it is clear, so that no part of a stop is ever sent.
  */
 export class StopFinder {
   readonly #stops: readonly string[]
@@ -16,7 +16,7 @@ export class StopFinder {
     this.#stops = stops
   }
 
-  /** Takes the next piece. After a stop was found nothing more may be added. */
+  /** Adds the next piece. After a stop was found, add no more. */
   add(piece: string): Found {
     if (this.#stops.length === 0) return { text: piece }
     const text = this.#held + piece
@@ -38,7 +38,7 @@ export class StopFinder {
     return { text: text.slice(0, text.length - keep) }
   }
 
-  /** What was held back: the rest of the text when it has ended, or what came after the stop. */
+  /** The held-back text: the rest when the text has ended, or what came after the stop. */
   rest(): string {
     const text = this.#held
     this.#held = ''

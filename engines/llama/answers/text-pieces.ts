@@ -1,16 +1,16 @@
 import type { LlamaModel, Token } from '../native/library.ts'
 
-/** A character has at most 4 bytes, and a token at least one; what is not one by then never will be. */
+/** A character has at most 4 bytes, and a token at least one; an incomplete character of 4 tokens is invalid. */
 const MOST_HELD = 4
 const TAIL = 8
 const UNFINISHED = '\uFFFD'
 
-/** Tokens to text as they come. A character that is spread over tokens is told when it is whole. */
+/** Decodes tokens as they come. A character that is spread over tokens is emitted when it is complete. */
 export class TextPieces {
   readonly #model: Pick<LlamaModel, 'detokenize'>
   readonly #showSpecial: boolean
   #held: Token[] = []
-  /** The tokens before, since some tokenizers join words differently at a beginning. */
+  /** Earlier tokens, since some tokenizers join words differently at a beginning. */
   #before: Token[]
 
   constructor(model: Pick<LlamaModel, 'detokenize'>, showSpecial: boolean, prompt: readonly Token[]) {
@@ -26,7 +26,7 @@ export class TextPieces {
     return this.#release(text)
   }
 
-  /** What is left when no more tokens come. */
+  /** The rest, after the last token. */
   rest(): string {
     return this.#held.length === 0
       ? ''

@@ -12,12 +12,12 @@ export const toolMarkers = ['<tool_call>', '[TOOL_CALLS]', '<|python_tag|>', '<f
 const MOST_CALLS = 128
 
 /**
- * The calls that a text consists of, from its first marker on; a bare object with a name and arguments is one too.
- * Nothing when it cannot be read as calls of functions that there are: then it is an answer like any other.
+ * Parses the calls of a text, from its first marker on; a bare object with a name and arguments is one too. Undefined
+ * when it does not consist of calls of known functions: then it is normal text.
  */
 export function parseToolCalls(text: string, names: readonly string[]): ToolCall[] | undefined {
   const bare = text.replace(/^\s*(\[TOOL_CALLS\]|<\|python_tag\|>)/, '').trimStart()
-  // What a text begins with decides: arguments may speak of tags.
+  // The beginning of the text decides: arguments may contain tags.
   const calls = /^[[{]/.test(bare) ? readJsonCalls(bare) : readTagged(text)
   if (!calls || calls.length === 0 || calls.length > MOST_CALLS) return undefined
   return calls.every(({ name }) => names.includes(name)) ? calls : undefined
@@ -50,7 +50,7 @@ function toCall(value: unknown): ToolCall | undefined {
   return { name: value['name'], arguments: typeof given === 'string' ? given : JSON.stringify(given) }
 }
 
-/** The objects and lists that a text begins with. What follows them is of no interest. */
+/** The objects and lists at the beginning of a text. The text after them is ignored. */
 function readJsonValues(text: string): unknown[] | undefined {
   const values: unknown[] = []
   let rest = text.trimStart()

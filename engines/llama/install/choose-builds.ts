@@ -2,7 +2,7 @@
 export interface Machine {
   platform: string
   arch: string
-  /** As the worker's look at the hardware tells it; empty without a GPU. */
+  /** From the worker's hardware detection; empty without a GPU. */
   gpuVendor: string
 }
 
@@ -13,9 +13,9 @@ const CPU: Readonly<Record<string, string>> = {
 }
 
 /**
- * The builds of llama.cpp for a machine, or none. CPU is always among them: a replica may get no GPU. CUDA's build needs
- * the libraries of CUDA 13 on the machine, which a driver alone does not bring, so Vulkan's is there to fall back on.
- * They are large (180 MB and 70 MB), so nobody gets them who has no such GPU.
+ * The builds of llama.cpp for a machine; undefined if there is none. CPU is always among them: a replica may get no
+ * GPU. The CUDA build needs the libraries of CUDA 13 on the machine, which a driver alone does not bring, so the Vulkan
+ * build is the fallback. Both are large (180 MB and 70 MB), so only machines with such a GPU get them.
  */
 export function chooseBuilds({ platform, arch, gpuVendor }: Machine): string[] | undefined {
   const cpu = CPU[`${platform}-${arch}`]

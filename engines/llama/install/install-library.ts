@@ -6,19 +6,19 @@ import { lockFile } from './lock-file.ts'
 import { LIBRARY_VERSION } from './pinned-packages.ts'
 import { InstallError, runNpm } from './run-npm.ts'
 
-/** The one file of an installation that the engine knows: it is there when everything else is. */
+/** The main file of an installation. It is created last, so its existence means that the installation is complete. */
 export const LIBRARY_FILE = `llama-library-${LIBRARY_VERSION}.mjs`
 
 const MODULE = `export * from 'node-llama-cpp'
 export { Template } from '@huggingface/jinja'
 `
 
-/** Nothing may be built or fetched but by us. */
+/** Stops the packages' own scripts from building or downloading. */
 const QUIET = { NODE_LLAMA_CPP_SKIP_DOWNLOAD: 'true', NODE_LLAMA_CPP_POSTINSTALL: 'skip' }
 const FLAGS = ['--ignore-scripts', '--omit=optional', '--no-audit', '--no-fund', '--no-update-notifier']
 const TELL_EVERY = 10
 
-/** Installs the library into an empty folder and tries it out. Returns the file for `--library`. */
+/** Installs the library into an empty folder and tests it. Returns the file for `--library`. */
 export async function installLibrary(
   folder: string,
   machine: Machine,
@@ -53,7 +53,7 @@ export async function installLibrary(
     rmSync(file, { force: true })
     throw error
   }
-  // What is looked for among a node's programs must be executable.
+  // The worker only recognizes executable files as programs.
   chmodSync(file, 0o755)
   return file
 }

@@ -2,9 +2,9 @@
 export const LIBRARY_VERSION = '3.22.1'
 
 /**
- * Every package of an installation: its folder below node_modules, its version, the digest of its archive, and what it
- * needs. Whichever registry npm is set up with, only what has these digests is installed. The packages of
- * @node-llama-cpp are the builds of llama.cpp, of which an installation has those that its machine can use.
+ * Every package of an installation: its folder below node_modules, its version, the digest of its archive, and its
+ * dependencies. Whatever registry npm uses, only archives with these digests are installed. The packages of
+ * @node-llama-cpp are the builds of llama.cpp; an installation has those that its machine can use.
  */
 export const PINNED_PACKAGES = `
 @huggingface/jinja 0.5.10 sha512-SgS1D1bglQ94ceD4ZCL6eayUDy9uV1xuyk61OjgSxU5GJh7upqZCKII0JoTYMc6wWsg3JUgaPRX0ElQzXPk3Cw==

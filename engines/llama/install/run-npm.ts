@@ -1,20 +1,20 @@
 import { spawn } from 'node:child_process'
 
-/** Why an installation failed, for who asked for it. */
+/** Why an installation failed, as a message for the log. */
 export class InstallError extends Error {}
 
 export interface NpmRun {
   args: readonly string[]
   folder: string
   env: NodeJS.ProcessEnv
-  /** A package has come. */
+  /** A package has arrived. */
   onFetched: () => void
 }
 
 const MOST_COMPLAINTS = 3
 const MOST_LINE_CHARS = 300
 
-/** Runs npm to its end. Addresses never leave this file: a registry's may contain a password. */
+/** Runs npm to its end. URLs never leave this file: a registry's may contain a password. */
 export async function runNpm({ args, folder, env, onFetched }: NpmRun): Promise<void> {
   const child = spawn('npm', [...args, '--loglevel=http', '--no-progress', '--color=false'], {
     cwd: folder,
@@ -27,7 +27,7 @@ export async function runNpm({ args, folder, env, onFetched }: NpmRun): Promise<
     const lines = (rest + chunk).split('\n')
     rest = (lines.pop() ?? '').slice(0, MOST_LINE_CHARS)
     for (const line of lines) {
-      // Of each package its description is asked for, and its archive.
+      // npm requests each package's description, and its archive.
       if (/^npm http .*GET 200 \S+\.tgz/.test(line)) onFetched()
       const [, complaint] = /^npm (?:error|ERR!) (?!A complete log|syscall|errno)(.+)/.exec(line) ?? []
       if (complaint !== undefined && complaints.length < MOST_COMPLAINTS) complaints.push(withoutAddresses(complaint))

@@ -1,8 +1,9 @@
 import { pathToFileURL } from 'node:url'
 
 /**
- * What this engine uses of node-llama-cpp and of the Jinja renderer that comes with it. Neither is a dependency of
- * Flotilla: an installation is a folder with one module that exports both, and it is imported at run time.
+ * The part of node-llama-cpp, and of the Jinja renderer that comes with it, that this engine uses. Neither is a
+ * dependency of Flotilla: an installation is a folder with one module that exports both, and it is imported at run
+ * time.
  */
 export interface LlamaLibrary {
   getLlama: (options: LlamaOptions) => Promise<Llama>
@@ -10,7 +11,7 @@ export interface LlamaLibrary {
   Template: new (text: string) => { render(values: Record<string, unknown>): string }
 }
 
-/** A number of the vocabulary. */
+/** An index into the vocabulary. */
 export type Token = number
 
 export interface LlamaOptions {
@@ -25,7 +26,7 @@ export interface LlamaOptions {
 
 export interface Llama {
   gpu: string | false
-  /** Cores that are good for arithmetic: one of each pair that shares a core, no slow ones. */
+  /** Cores for arithmetic: one of each pair of hyper-threads, no efficiency cores. */
   cpuMathCores: number
   maxThreads: number
   loadModel(options: LoadOptions): Promise<LlamaModel>
@@ -44,7 +45,7 @@ export interface LlamaGrammar {
   grammar: string
 }
 
-/** How far into a grammar a text is. One for each answer. */
+/** The position of a text in a grammar. One for each answer. */
 export type GrammarState = object
 
 export interface LlamaModel {
@@ -119,7 +120,7 @@ export interface RankingContext {
   rank(query: string, document: string): Promise<number>
 }
 
-/** The module of an installation. Its shape is ours: the installer wrote it. */
+/** The module of an installation. The installer generated it, so its shape is known. */
 export async function importLibrary(file: string): Promise<LlamaLibrary> {
   return (await import(pathToFileURL(file).href)) as LlamaLibrary
 }

@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-/** Why a model cannot be served, in one line for who reads the log. */
+/** Why a model cannot be served, in one line for the log. */
 export class LoadError extends Error {}
 
 const MAGIC = 'GGUF'
 
-/** Throws what is plainly wrong with a model's file, before a library gives it another name. */
+/** Throws for obvious problems of a model's file, before a library reports them in other words. */
 export function checkFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found) throw new LoadError(`the model file ${file} does not exist`)
@@ -16,7 +16,7 @@ export function checkFile(file: string): void {
   throw new LoadError(`${file} is not a GGUF file: ${why}`)
 }
 
-/** What llama.cpp said last is the reason; the error that the library makes of it often names none. */
+/** llama.cpp's last lines give the reason; the library's own error often has none. */
 export function loadError(error: unknown, file: string, lines: readonly string[]): LoadError {
   if (error instanceof LoadError) return error
   const name = error instanceof Error ? error.constructor.name : ''
@@ -29,12 +29,12 @@ export function loadError(error: unknown, file: string, lines: readonly string[]
     return new LoadError(`out of memory: ${file} with its context does not fit: ${message}`)
   }
   const reason = reasonIn(lines) ?? message
-  // Lengths in a header that make no sense, or a header that ends too early.
+  // Implausible lengths in a header, or a header that ends too early.
   const isDamaged = error instanceof RangeError || /failed to load model from/.test(reason)
   return new LoadError(`cannot load ${file}: ${isDamaged ? 'its header is cut off or damaged: ' : ''}${reason}`)
 }
 
-/** The first error names the reason, those that follow say what came of it. */
+/** The first error is the reason, those that follow are its consequences. */
 function reasonIn(lines: readonly string[]): string | undefined {
   for (const line of lines) {
     const [, reason] = /error loading model: (.+)/.exec(line) ?? []

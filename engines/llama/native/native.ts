@@ -9,16 +9,16 @@ import { LoadError } from './load-error.ts'
  * Nothing here may be called while a batch is being decoded, except to queue the samplings that come after it.
  */
 export interface NativeContext {
-  /** Makes an empty batch in place of the one before. */
+  /** Makes an empty batch, which replaces the one before. */
   initBatch(tokens: number): void
   /** Tokens of a sequence from a position on. Returns where the logits of those named in `withLogits` will be. */
   addToBatch(sequence: number, from: number, tokens: Uint32Array, withLogits: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
-  /** -1: there is no token to choose. */
+  /** -1: no token can be chosen. */
   sampleToken(logits: number, sampler: NativeSampler): Promise<Token>
   /** With probabilities: token, share, token, share and so on. */
   sampleToken(logits: number, sampler: NativeSampler, probabilities: true): Promise<[Token, number[] | undefined]>
-  /** False where this kind of memory cannot forget a part. */
+  /** False if this kind of memory cannot forget a part. */
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
   /** Forgets all of it. */
   disposeSequence(sequence: number): void
@@ -31,7 +31,7 @@ export interface NativeSampler {
   dispose(): void
 }
 
-/** What a token is chosen by. A sampler goes on from what it has chosen itself, so it is told once. */
+/** How a token is chosen. A sampler tracks its own choices, so the configuration is set once. */
 export interface SamplerConfig {
   temperature: number
   topK: number

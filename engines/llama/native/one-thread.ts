@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /**
- * Work that is given to other threads is done in the order in which it was given when there is only one of them. Choosing
- * tokens can then be queued behind the computation that it needs, and a step wakes one thread once instead of several one
- * after another, which matters where the cores are busy. llama.cpp's own threads are not concerned.
+ * With a single thread, queued work runs in the order in which it was queued. Choosing tokens can then be queued behind
+ * the computation that it needs, and a step wakes one thread once instead of several in sequence, which matters when
+ * the cores are busy. llama.cpp's own threads are not affected.
  *
- * Must be called before anything uses those threads. Returns whether it worked; where it cannot be seen, it did not.
+ * Must be called before anything uses those threads. Returns whether it worked; false if that cannot be verified.
  */
 export async function useOneThread(): Promise<boolean> {
   process.env['UV_THREADPOOL_SIZE'] ??= '1'

@@ -12,13 +12,13 @@ import { Sequences } from '../sequences.ts'
 import { chooseThreads } from './threads.ts'
 import { embedder, openRanker, writesText, type Ranker } from '../vectors/vectors.ts'
 
-/** A model in memory, and all that is done with it. */
+/** A model in memory, with all operations on it. */
 export interface OpenModel {
   llamaModel: LlamaModel
   template: ChatTemplate
-  /** Longest prompt and answer together. */
+  /** The maximum of prompt and answer together. */
   contextTokens: number
-  /** None: the model writes no text. */
+  /** Undefined: the model writes no text. */
   batcher: Batcher | undefined
   threads: number
   gpu: string | false
@@ -28,17 +28,17 @@ export interface OpenModel {
   isEnd(token: Token): boolean
   grammarState(format: AnswerFormat): Promise<GrammarState | undefined>
   embed(tokens: readonly Token[]): Promise<readonly number[]>
-  /** None: the model cannot rank. */
+  /** Undefined: the model cannot rank. */
   ranker: Ranker | undefined
 }
 
 export interface OpenHooks {
   onProgress: (share: number) => void
-  /** What llama.cpp says. */
+  /** A line of llama.cpp's log. */
   onLine: (level: string, line: string) => void
 }
 
-/** Models are trained for far more than a machine has memory for; who wants more asks for it. */
+/** The default. Models are trained for far longer contexts than a machine has memory for; --context sets more. */
 const DEFAULT_CONTEXT_TOKENS = 8192
 
 export async function openModel(
@@ -79,7 +79,7 @@ export async function openModel(
       })
     : undefined
   const batcher = context && batcherOf(llama, model, context, options.parallel, isInOrder)
-  // llama.cpp rounds contexts up; what was asked for is what counts.
+  // llama.cpp rounds contexts up; the requested size is the limit.
   const contextTokens = Math.min(most, context?.contextSize ?? most)
   return {
     llamaModel: model,
@@ -96,7 +96,7 @@ export async function openModel(
   }
 }
 
-/** Models that make vectors often know a place for each token up to a number, and llama.cpp ends the process beyond it. */
+/** Embedding models often support positions only up to a number, and llama.cpp ends the process beyond it. */
 function mostTokens({ trainContextSize }: LlamaModel, asked: number | undefined, isWriter: boolean): number {
   if (asked === undefined) return Math.min(trainContextSize, DEFAULT_CONTEXT_TOKENS)
   return isWriter ? asked : Math.min(trainContextSize, asked)

@@ -14,7 +14,7 @@ export function samplerConfig(
 ): SamplerConfig {
   const { temperature, topK, topP, minP, repeatPenalty, frequencyPenalty, presencePenalty } = sampling
   const punishes = repeatPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0
-  // Tokens that end an answer are left alone: an answer without an end is of no use to anyone.
+  // Biases of end tokens are ignored: an answer must be able to end.
   const bias = [...sampling.bias].filter(([token]) => !isEnd(token))
   return {
     temperature,

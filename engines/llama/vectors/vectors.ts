@@ -11,13 +11,13 @@ export interface Ranker {
   score(query: string, document: string): Promise<number>
 }
 
-/** How the vectors of tokens become that of a text, as llama.cpp numbers it. */
+/** llama.cpp's numbers for the ways to combine token vectors into that of a text. */
 const NO_POOLING = 0
 const MEAN_POOLING = 1
 const FIRST_POOLING = 2
 const RANK_POOLING = 4
 
-/** Whether a model goes on with a text. Those that make vectors do not, and the library knows few of them. */
+/** Whether a model generates text. Embedding models do not, and the library recognizes few of them. */
 export function writesText({ fileInsights, fileInfo }: Pick<LlamaModel, 'fileInsights' | 'fileInfo'>): boolean {
   const { hasEncoder, hasDecoder, supportsRanking } = fileInsights
   const { attention, pooling_type: pooling = NO_POOLING } = fileInfo.architectureMetadata
@@ -25,7 +25,7 @@ export function writesText({ fileInsights, fileInfo }: Pick<LlamaModel, 'fileIns
   return hasDecoder && !hasEncoder && !supportsRanking
 }
 
-/** Its context is made when it is first needed: it takes memory that a model which only chats never misses. */
+/** Creates its context on first use: a model that only chats does not need the memory. */
 export function embedder(
   model: LlamaModel,
   contextTokens: number,
@@ -67,8 +67,8 @@ export async function openRanker(model: LlamaModel, contextTokens: number, threa
 }
 
 /**
- * Where each token looks at those behind it too, or each counts, a text is computed at once: parts would be texts of their own.
- * Elsewhere parts do, and take far less memory.
+ * Where tokens attend to later ones, or all are pooled, a text must be computed at once: parts would be texts of their
+ * own. Elsewhere parts suffice, and take far less memory.
  */
 function optionsFor({ fileInsights, fileInfo }: LlamaModel, contextTokens: number, threads: number): EmbeddingOptions {
   const { attention, pooling_type: pooling = NO_POOLING } = fileInfo.architectureMetadata
