@@ -16,7 +16,7 @@ const place = (url = 'nats://a:1', jwt: string | null = null): GatewayCredential
   bus_jwt: jwt,
 })
 
-/** A JWT that lives so long; nobody here looks at its signature. */
+/** A JWT with this lifetime; nothing here checks its signature. */
 function aJwt(lifeS: number): string {
   return `.${Buffer.from(JSON.stringify({ iat: 0, exp: lifeS })).toString('base64url')}.`
 }
@@ -104,7 +104,7 @@ describe('a gateway', () => {
   })
 })
 
-describe('what whoever started it has to put right', () => {
+describe('mistakes that the operator must correct', () => {
   test.each([
     [
       'a wrong key',

@@ -38,7 +38,7 @@ function deps(fields: Partial<GuardDeps> & { known?: RoutedKeyMessage[] | undefi
   }
 }
 
-/** Answers with who was let in; the address of the caller is made up, all else is what a real parser makes of it. */
+/** Answers with the caller that was admitted. Its address is invented; all else comes from a real parser. */
 function guarded(guard: GuardDeps, from: string): Handler {
   return (request, response) => {
     const seen = Object.create(request, { socket: { value: { remoteAddress: from } } }) as typeof request
@@ -187,7 +187,7 @@ describe('before the first table', () => {
     expect(message).toContain('not yet received')
   })
 
-  test('the admin key is known, and who shows none is judged as ever', async () => {
+  test('the admin key is known, and a request without a key is judged as usual', async () => {
     expect((await ask({ from: LAN, headers: [bearer(ADMIN)], guard: early })).status).toBe(200)
     expect((await ask({ guard: early })).status).toBe(200)
     expect((await ask({ from: LAN, guard: early })).status).toBe(401)
@@ -302,7 +302,7 @@ test('whatever is shown, only a key that is known opens, and the answer never re
   )
 })
 
-test('who shows one wrong key after another is told to wait, and a right key opens all the same', () => {
+test('a client that sends one wrong key after another is told to wait, and a right key works all the same', () => {
   const guard = deps({ wrongKeys: new WrongKeys({ nowMs: () => NOW_MS }) })
   const show = (key: string, from = LAN): string => {
     const headers = { authorization: `Bearer ${key}` }

@@ -21,7 +21,7 @@ describe('a load that failed', () => {
     )
   })
 
-  test('is told at once to who comes then, and stays wanted for those who come back', async () => {
+  test('fails later requests at once, and keeps the model wanted for clients that retry', async () => {
     const { clock, control, asks, wait } = await aColdPlace()
     control.answer = failed
     wait()
@@ -117,14 +117,14 @@ describe('when the time is up', () => {
     expect(asks().filter((ask) => ask !== 'm 30000')).toEqual([`m ${(retryAfterS + 60) * 1000 - 1000}`])
   })
 
-  test('it stays wanted for him although the others, who still waited, go away', async () => {
+  test('the model stays wanted for its retry although the others, which still waited, go away', async () => {
     const { clock, wait, asks } = await aColdPlace()
     const [first, other] = [wait('m', { budgetMs: 59_000 }), wait()]
     await clock.advance(59_500)
     other.leave()
     await clock.advance(600_000)
     expect([first.outcome, other.outcome]).toEqual(['model_loading', 'client_gone'])
-    // 60 s and 60 s more from the moment in which he was told, at 59 s; said at 60.5 s.
+    // 60 s and 60 s more from the answer to the client at 59 s; control is told at 60.5 s.
     expect(asks().at(-1)).toBe('m 118500')
   })
 

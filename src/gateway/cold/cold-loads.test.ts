@@ -33,7 +33,7 @@ describe('waiting for a model', () => {
     expect([one.outcome, two.outcome]).toEqual(['waits', 'goes on'])
   })
 
-  test('who comes when there is a route waits for nothing and asks nobody', async () => {
+  test('a request for a model with a route neither waits nor asks control', async () => {
     const { clock, asks, wait, serves } = await aColdPlace()
     serves(aRouteMessage(0))
     const waiter = wait()
@@ -85,7 +85,7 @@ describe('waiting for a model', () => {
     expect(fourth.outcome).toBe('waits')
   })
 
-  test('one may wait even where nobody is to: else nothing would ever be loaded', async () => {
+  test('one request may wait even with a limit of 0: otherwise no model would ever be loaded', async () => {
     const { clock, wait } = await aColdPlace({ mostWaiting: 0 })
     const waiter = wait()
     await clock.advance(0)

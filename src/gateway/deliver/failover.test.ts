@@ -42,7 +42,7 @@ describe('before the first byte', () => {
     expect(inFlight()).toEqual([0, 0])
   })
 
-  test('who is on the same node as one that cannot be reached is asked last', async () => {
+  test('a replica on the same node as one that cannot be reached is tried last', async () => {
     const { ask, table, routes, decisionOf } = await aGateway([answer('from another node')])
     // Never used, so that they come first: three on a node that is gone.
     const lost = [1, 2, 3].map((i) => aRouteMessage(i, { address: NOBODY, node_id: 'gone', node_name: 'gone' }))

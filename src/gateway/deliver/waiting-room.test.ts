@@ -134,7 +134,7 @@ test('whatever happens in whatever order, limits hold, nobody overtakes, no plac
           expect(room.countsOf(model)).toEqual({ running: inside.length, waiting: alive.length - inside.length })
           expect(inside.length).toBeLessThanOrEqual(limits.runningPerModel)
           expect(alive.length - inside.length).toBeLessThanOrEqual(limits.waitingPerModel)
-          // Who waits came after all who are inside.
+          // Waiting requests came after all running ones.
           const firstWaiting = alive.findIndex((entry) => !entry.leave)
           if (firstWaiting !== -1) expect(alive.slice(firstWaiting).some((entry) => entry.leave)).toBe(false)
         }

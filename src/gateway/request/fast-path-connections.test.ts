@@ -21,7 +21,7 @@ import { until } from '../../../test/support/until.ts'
 import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { DataTls } from '../../worker/data-port/data-tls.ts'
 
-/** Answers whole, for as long as nobody holds it; then when it is let go. It knows how many connections it has had. */
+/** An engine that answers at once, or, while it is held, when it is released. It counts its connections. */
 function holdable(text = '{}') {
   const held: { isClosed: boolean; letGo: () => void }[] = []
   const sockets = new Set<Socket>()
@@ -192,7 +192,7 @@ test('a server that closes lets a request on the shortcut end, and its connectio
   client.send(askBytes({ id: 'under-way' }))
   await until(() => worker.held.length === 1)
   const disposed = server.dispose(60_000)
-  // It says so only once nobody new is let in.
+  // It says so only once no new connection is accepted.
   await until(() => server.address.port > 0 && isClosing(server.address.port))
   worker.held[0]!.letGo()
   expect((await client.closes()).slice(-100)).toMatch(/Connection: close\r\n\r\n\{\}$/)

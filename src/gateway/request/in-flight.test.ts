@@ -43,7 +43,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   probeTtlMs: fc.constantFrom(5, 30_000),
 })
 
-test('whoever fails or leaves when, nothing stays in flight and every request has its record', async () => {
+test('whatever fails and whenever clients leave, nothing stays in flight and every request has its record', async () => {
   await fc.assert(
     fc.asyncProperty(plan, async ({ workers, clients, changes, probeTtlMs }) => {
       const waitingRoom = new WaitingRoom(systemClock, { runningPerModel: 8 })
@@ -89,7 +89,7 @@ function misbehaving(turns: Deed[]): Handler & { open: number } {
         setTimeout(() => response.end('data: 2\n\n'), 5)
       } else if (deed === 'breaks off') response.writeHead(200, events).write('data: 1', () => response.destroy())
       else if (deed === 'is slow') setTimeout(() => response.end('{}'), 20)
-      // Whoever asks this one leaves; those who would stay are sent away.
+      // Clients of this engine leave; it ends the connections of those that would stay.
       else setTimeout(() => response.destroy(), 100)
     }) as Handler,
     { open: 0 },

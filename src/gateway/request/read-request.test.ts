@@ -14,7 +14,7 @@ interface Read {
   error?: { message: string; code: string; param: string | null }
 }
 
-/** Sends a request to one who reads it, and what that one has read. */
+/** Sends a request to a server that reads it; returns what was read. */
 async function read(init: RequestInit = {}, path = '/v1/x', mostBodyBytes?: number): Promise<Read> {
   const url = await aReader(mostBodyBytes)
   const response = await fetch(url + path, { method: 'POST', ...init })

@@ -26,7 +26,7 @@ async function aGateway(
     nodes?: ('up' | 'down')[]
     limits?: Partial<WaitingRoomLimits>
     allow?: UpgradeDeps['allow']
-    /** Who loads models that do not run; without it nobody waits for that. */
+    /** Loads models that do not run; without it no request waits for that. */
     control?: ScriptedControl
   } = {},
 ) {
@@ -173,7 +173,7 @@ describe('refused on the connection', () => {
     expect(inFlight()).toEqual([0])
   })
 
-  test('who may not ask', async () => {
+  test('a client without permission', async () => {
     const { open } = await aGateway({
       allow: () => {
         throw new AppError('unauthorized', 'not you')
@@ -183,7 +183,7 @@ describe('refused on the connection', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*www-authenticate: Bearer[\s\S]*not you/)
   })
 
-  test('who may ask for other models only', async () => {
+  test('a key for other models only', async () => {
     const { open } = await aGateway({ allow: () => ({ keyId: 'k', models: ['other'] }) })
     expect(await (await open()).closes()).toMatch(/^HTTP\/1\.1 403 /)
   })

@@ -5,7 +5,7 @@ import type { Bus } from '../../bus/bus.ts'
 import { VirtualClock } from '../../../test/support/virtual-clock.ts'
 import { LoadSharing } from './load-sharing.ts'
 
-/** What is said, to be heard by whoever is told to hear it. */
+/** A bus that records each report and delivers it to all gateways at once. */
 class Wire {
   readonly said: GatewayLoadMessage[] = []
   readonly listeners: ((report: GatewayLoadMessage) => void)[] = []

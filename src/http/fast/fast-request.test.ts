@@ -20,7 +20,7 @@ function aRequest(framing: string) {
 }
 
 describe('a body', () => {
-  test('that came with its head is there at once, and is told to who listens', async () => {
+  test('that came with its head is there at once, and goes to a listener', async () => {
     const { request, told, listen } = aRequest('content-length: 2')
     expect(request.begin(Buffer.from('hinext')).toString()).toBe('next')
     expect(request).toMatchObject({ complete: true, whole: Buffer.from('hi') })
@@ -41,7 +41,7 @@ describe('a body', () => {
     expect(told).toEqual(['a', 'room', 'b', 'end'])
   })
 
-  test('waits for one who does not want it yet', async () => {
+  test('waits for a handler that does not read yet', async () => {
     const { request, told, listen } = aRequest('content-length: 4')
     request.begin(Buffer.from('ab'))
     request.pause()

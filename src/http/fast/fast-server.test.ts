@@ -167,7 +167,7 @@ async function aServer(isWire = true) {
 }
 
 describe.each([true, false])('at the end, by the wire: %s', (isWire) => {
-  test('who has just come, or had an answer before, may still ask, and is told that nothing follows', async () => {
+  test('a client that has just connected, or had an answer before, may still ask, and is told that nothing follows', async () => {
     const { server, waiting, busy: known, idle: newcomer } = await aServer(isWire)
     known.send(PLAIN)
     await until(() => waiting.length === 1)
@@ -211,7 +211,7 @@ describe.each([true, false])('at the end, by the wire: %s', (isWire) => {
     await disposed
   })
 
-  test('who was promised that the connection is kept, and has the end of that answer now, may still ask', async () => {
+  test('a client that was promised keep-alive by an answer that ends during the close may still ask', async () => {
     const { server, waiting, busy, idle } = await aServer(isWire)
     busy.send(PLAIN)
     await until(() => waiting.length === 1)

@@ -3,7 +3,7 @@ import { Listeners } from './listeners.ts'
 
 class Told extends Listeners<{ said: [string]; over: [] }> {}
 
-test('all who listen are told, in their order, and who listens once is told once', () => {
+test('all listeners are called in order, and a `once` listener only once', () => {
   const told = new Told()
   const heard: string[] = []
   told.on('said', (text) => void heard.push(`a ${text}`))
@@ -16,7 +16,7 @@ test('all who listen are told, in their order, and who listens once is told once
   expect(heard).toEqual(['a 1', 'b 1', 'a 2', 'over'])
 })
 
-test('who comes while others are told hears of the next, and who leaves still hears of this one', () => {
+test('a listener added during an event gets the next one, and a removed one still gets this one', () => {
   const told = new Told()
   const heard: string[] = []
   const second = (): void => void heard.push('second')

@@ -29,7 +29,7 @@ test('what comes is told, then streamed; what is said is sent; the end is heard'
   expect(await client.closes()).toBe('answerbye')
 })
 
-test('who does not take the stream is not read for without end, and misses nothing', async () => {
+test('a reader that does not take the stream holds back the reads, and misses nothing', async () => {
   const { taken, client } = await aSocketPair()
   const all = 'x'.repeat(8 * 1024 * 1024)
   client.send(all)

@@ -60,7 +60,7 @@ test('many strands say and hear their own, whatever the others do', { timeout: 1
   expect(gone()).toBe(0)
 })
 
-test('one that nobody reads waits, and holds up no other', async () => {
+test('a stream that is not read waits, and holds up no other', async () => {
   const kept: Strand[] = []
   const { begins } = await aCable((strand) => (kept.length === 0 ? void kept.push(strand.pause()) : echo(strand)))
   const slow = begins.open()!
@@ -181,7 +181,7 @@ test('one that is to end says so, ends with the last of its strands, and takes t
 test.each([
   ['more than there is credit for', () => Array.from({ length: 5 }, () => dataFrame(1, 60_000))],
   ['something that is no frame', () => [Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
-])('who sends %s is cut off', async (_, frames) => {
+])('a side that sends %s is cut off', async (_, frames) => {
   const { taken, client } = await aSocketPair()
   let gone = 0
   const cable = new Cable(taken, { onStrand: (strand) => strand.pause(), onGone: () => (gone += 1) })

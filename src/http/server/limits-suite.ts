@@ -268,7 +268,7 @@ export function httpLimitsSuite(
       expect(await client.closes()).toMatch(/POST \/ hi[\s\S]*HTTP\/1\.1 400 Bad Request/)
     })
 
-    test('that is too long is refused in a way that is understood by one who goes on sending it', async () => {
+    test('that is too long is refused so that a client that goes on sending gets the answer', async () => {
       const url = await serve(echo, {})
       const { status, text } = await post(url, Buffer.alloc(30_000_000))
       expect(status).toBe(413)

@@ -86,7 +86,7 @@ describe('a head that came before', () => {
     )
   })
 
-  test('is that of who has the same key, byte for byte', () => {
+  test('matches only with the same key, byte for byte', () => {
     const of = (key: string): string => `POST /v1/x HTTP/1.1\r\nauthorization: ${key}\r\ncontent-length: 1\r\n\r\n`
     const repeated = RepeatedHead.of(of('Bearer gr\xf6n'))!
     expect(repeated.matches(bytesOf(of('Bearer gr\xf6n')))).toBe(true)
