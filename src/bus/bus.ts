@@ -1,9 +1,4 @@
-import {
-  AuthorizationError,
-  NoRespondersError,
-  UserAuthenticationExpiredError,
-  type Msg,
-} from '@nats-io/transport-node'
+import { NoRespondersError, type Msg } from '@nats-io/transport-node'
 import { z } from 'zod'
 import {
   inboxPrefix,
@@ -21,6 +16,7 @@ import { systemClock, type Clock } from '../platform/run/clock.ts'
 import { AppError, errorTable, messageOf, toAppError, type ErrorCode } from '../platform/errors.ts'
 import type { Logger } from '../platform/run/log.ts'
 import { RepeatedLines } from '../platform/run/repeated-lines.ts'
+import { ConnectionState } from './connection-state.ts'
 import { connectNats, type BusAddress } from './connect.ts'
 import { Inbox } from './inbox.ts'
 import { NodeBudget } from './node-budget.ts'
@@ -83,36 +79,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
   const inbox = new Inbox(connection, inboxPrefix(role, clientId))
   const budget = new NodeBudget()
   const lines = new RepeatedLines(clock)
-  const reconnected: (() => void)[] = []
-  let connected = true
-  let refused = false
-  let expired = false
-  void (async () => {
-    for await (const status of connection.status()) {
-      if (status.type === 'disconnect') {
-        // Logged once: every failed attempt to reconnect is a disconnect, too. An expired JWT is replaced routinely.
-        if (connected && !expired) {
-          lines.tell('lost', (repeated) => log.warn({ role, ...repeated }, 'bus: connection lost, reconnecting'))
-        }
-        connected = false
-      } else if (status.type === 'reconnect' && !connected) {
-        if (!expired) lines.tell('back', (repeated) => log.info({ role, ...repeated }, 'bus: connected again'))
-        connected = true
-        refused = expired = false
-        for (const callback of reconnected) callback()
-      } else if (status.type === 'error') {
-        const { error } = status
-        inbox.refused(error)
-        expired ||= error instanceof UserAuthenticationExpiredError
-        refused ||= error instanceof AuthorizationError
-        // Each attempt to reconnect may fail with the same error.
-        if (expired) continue
-        lines.tell(`error ${error.message}`, (repeated) =>
-          log.warn({ role, error: error.message, ...repeated }, 'bus: the server reported an error'),
-        )
-      }
-    }
-  })()
+  const state = new ConnectionState({ connection, role, log, lines, onError: (error) => inbox.refused(error) })
 
   const maxBytes = (): number => connection.info?.max_payload ?? DEFAULT_MAX_BYTES
   const dropped = (subject: string, bytes: number, error: string): void =>
@@ -197,9 +164,9 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
           .catch((thrown: unknown) => log.debug({ error: messageOf(thrown), subject: msg.subject }, 'bus: no answer'))
       })
     },
-    onReconnect: (callback) => void reconnected.push(callback),
-    isConnected: () => connected && !connection.isClosed(),
-    isRefused: () => refused || connection.isClosed(),
+    onReconnect: (callback) => state.onReconnect(callback),
+    isConnected: () => state.isConnected(),
+    isRefused: () => state.isRefused(),
     dispose: () => connection.close(),
   }
 }

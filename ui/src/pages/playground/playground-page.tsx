@@ -21,9 +21,7 @@ export function PlaygroundPage(): ReactNode {
   const [search, setSearch] = useSearchParams()
   const models = useAskable()
   const [question, setQuestion] = useState('')
-  const [system, setSystem] = useState('')
-  const [temperature, setTemperature] = useState('')
-  const [maxTokens, setMaxTokens] = useState('')
+  const [settings, setSettings] = useState(NO_SETTINGS)
   const chat = useChat()
   const end = useRef<HTMLDivElement>(null)
   const names = models.data ?? []
@@ -36,6 +34,7 @@ export function PlaygroundPage(): ReactNode {
   const canSend = model !== '' && question.trim() !== '' && !chat.isBusy
   const send = (): void => {
     if (!canSend) return
+    const { system, temperature, maxTokens } = settings
     chat.send(question.trim(), { model, temperature: figure(temperature), maxTokens: figure(maxTokens) }, system)
     setQuestion('')
   }
@@ -95,30 +94,44 @@ export function PlaygroundPage(): ReactNode {
           </Button>
         )}
       </form>
-      <Disclosure title="Settings">
-        <div className={style['settings']}>
-          <TextField label="System message" value={system} onChange={setSystem} />
-          <TextField
-            label="Temperature"
-            type="number"
-            step="0.1"
-            min={0}
-            value={temperature}
-            onChange={setTemperature}
-            hint="Empty: as the engine has it."
-          />
-          <TextField
-            label="Most tokens"
-            type="number"
-            min={1}
-            value={maxTokens}
-            onChange={setMaxTokens}
-            hint="Empty: no limit of ours."
-          />
-        </div>
-      </Disclosure>
+      <Settings values={settings} onChange={setSettings} />
       {model !== '' && <UseItElsewhere model={model} question={question} />}
     </Page>
+  )
+}
+
+const NO_SETTINGS = { system: '', temperature: '', maxTokens: '' }
+
+interface SettingsProps {
+  values: typeof NO_SETTINGS
+  onChange: (values: typeof NO_SETTINGS) => void
+}
+
+function Settings({ values, onChange }: SettingsProps): ReactNode {
+  const { system, temperature, maxTokens } = values
+  return (
+    <Disclosure title="Settings">
+      <div className={style['settings']}>
+        <TextField label="System message" value={system} onChange={(text) => onChange({ ...values, system: text })} />
+        <TextField
+          label="Temperature"
+          type="number"
+          step="0.1"
+          min={0}
+          value={temperature}
+          onChange={(text) => onChange({ ...values, temperature: text })}
+          hint="Empty: as the engine has it."
+        />
+        <TextField
+          label="Most tokens"
+          type="number"
+          min={1}
+          value={maxTokens}
+          onChange={(text) => onChange({ ...values, maxTokens: text })}
+          hint="Empty: no limit of ours."
+        />
+      </div>
+    </Disclosure>
   )
 }
 
