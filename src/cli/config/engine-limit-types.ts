@@ -56,7 +56,7 @@ function take(limits: EngineLimits, name: string, value: string): string | undef
     if (number === undefined || number < 8) return 'processes: expected how many there may be, 8 at least'
     limits.processes = number
   } else if (name === 'nice') {
-    if (number === undefined || number > 19) return 'nice: expected 0 to 19, where 19 gives way to everybody'
+    if (number === undefined || number > 19) return 'nice: expected 0 to 19, where 19 yields to every other process'
     limits.nice = number
   } else return `${name}: there is no such limit; ${FORMS}`
   return undefined

@@ -61,7 +61,7 @@ export function tlsFromFiles(files: PairFiles, clock: Clock, log: Logger): Liste
       for (const callback of callbacks) callback()
     },
     onError: (error) =>
-      log.warn({ error: messageOf(error) }, 'tls: the new certificate is not used; the old one goes on'),
+      log.warn({ error: messageOf(error) }, 'tls: the new certificate cannot be used; the old one stays in use'),
   })
   return {
     upgrade,

@@ -3,7 +3,7 @@
  * worker, the grace period in seconds. Its input is a pipe whose other end only the worker holds. The first line is
  * what `ps` shows.
  */
-export const watchdogScript = String.raw`# The watchdog of a Flotilla worker: should the worker die, it ends the engines that nobody takes over.
+export const watchdogScript = String.raw`# The watchdog of a Flotilla worker: should the worker die, it ends the engines that no later worker adopts.
 folder=$1 token=$2 grace=$3
 
 # The marks of the engines that live. They are kept here, because the folder may be deleted.
@@ -47,7 +47,7 @@ each_engine() {
   for file in "$folder"/*/identity; do
     pid= start= boot= mark=
     { read -r pid; read -r start; read -r boot; read -r mark; } 2>/dev/null <"$file"
-    # A number is what signals are sent to: 1 would be the system, -1 everybody.
+    # Signals go to this number: 1 would be init, -1 every process.
     case $pid in '' | 0* | 1 | *[!0-9]*) continue ;; esac
     [ -n "$start" ] && [ -n "$mark" ] && [ "$boot" = "$this_boot" ] || continue
     "$1"
@@ -90,7 +90,7 @@ end_now() { kill -KILL "$1"; }
 count() { found=1; }
 kill_mine() { must_be_mine; kill -KILL "$1"; }
 
-# Ends the engines that no identity in the folder names: no worker can ever take them over, whoever owns the folder now.
+# Ends the engines that no identity in the folder names: no worker can ever adopt them, even if another one owns the folder now.
 end_unnamed() {
   known=' ' unnamed=' '
   for file in "$folder"/*/identity; do
