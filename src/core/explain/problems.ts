@@ -11,7 +11,10 @@ const MOST_ERROR_CHARS = 300
 /** What would help a model that found no room, if anything is known: finding it out takes a look at every node. */
 export type Advise = (world: ToldWorld, modelName: string) => string | null
 
-/** What is wrong and why, the worst first: what `standing` says of the frontend, a network that broke, what is missing, what waits. */
+/**
+ * What is wrong and why. What `standing` says of the frontend comes first, because it says how far the rest can be believed;
+ * then the worst first: a network that broke, what is missing, what waits.
+ */
 export function problemsOf(
   world: ToldWorld,
   rules: readonly RuleStanding[],
@@ -19,8 +22,7 @@ export function problemsOf(
   standing: readonly Problem[],
 ): Problem[] {
   const failures = failed(world)
-  const all = [
-    ...standing,
+  const seen = [
     ...frozen(world),
     ...unmet(world, rules, advise).map((one) => withoutCause(one, failures)),
     ...failures,
@@ -28,7 +30,11 @@ export function problemsOf(
     ...silent(world),
     ...pending(world),
   ]
-  return all.toSorted((a, b) => rankOf(a) - rankOf(b))
+  return [...worstFirst(standing), ...worstFirst(seen)]
+}
+
+function worstFirst(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 function rankOf({ severity }: Problem): number {
