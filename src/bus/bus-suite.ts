@@ -62,7 +62,7 @@ export function onServer(startServer: StartBus): () => Promise<BusScene> {
 /** The bus as the roles use it. */
 export function describeBus(name: string, open: () => Promise<BusScene>): void {
   describe(`the bus on ${name}`, () => {
-    test('an event reaches who listens, with the node it came from', async () => {
+    test('an event reaches its listeners, with the node it came from', async () => {
       const { join } = await open()
       const [control, node] = [await join('control'), await join('node1')]
       const heard: [number, string][] = []
@@ -94,18 +94,18 @@ export function describeBus(name: string, open: () => Promise<BusScene>): void {
       await expect(stop).rejects.toMatchObject({ code: 'conflict', message: 'too late' })
     })
 
-    test('a request that nobody hears fails at once, as unavailable', async () => {
+    test('a request without a listener fails at once, as unavailable', async () => {
       const { join } = await open()
       const control = await join('control')
       const request = control.request('replicaStart', aStart, { nodeId: 'node1', timeoutMs: 60_000 })
       await expect(request).rejects.toBeInstanceOf(NobodyListensError)
       await expect(request).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringContaining('nobody is listening'),
+        message: expect.stringContaining('nothing is listening'),
       })
     })
 
-    test('of several who hear a request, the one that knows answers; when none does it is silence, not absence', async () => {
+    test('of several listeners the one that knows answers; when none does it is silence, not absence', async () => {
       const { join } = await open()
       const control = await join('control')
       const gateways = [await join('gateway'), await join('gateway'), await join('gateway')]

@@ -51,7 +51,7 @@ export interface Bus {
 /** The subject has no listener. Without this error a listener was asked and stayed silent. */
 export class NobodyListensError extends AppError {
   constructor(subject: string, cause?: unknown) {
-    super('unavailable', `No answer on the bus to ${subject}: nobody is listening.`, { cause })
+    super('unavailable', `No answer on the bus to ${subject}: nothing is listening.`, { cause })
   }
 }
 
@@ -125,7 +125,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
           take(name, msg, onMessage)
         } catch (thrown) {
           lines.tell(`failed ${name} ${messageOf(thrown)}`, (repeated) =>
-            log.error({ err: thrown, subject: msg.subject, ...repeated }, 'bus: a message could not be taken in'),
+            log.error({ err: thrown, subject: msg.subject, ...repeated }, 'bus: handling a message failed'),
           )
         }
       },
@@ -139,7 +139,7 @@ export async function connectBus({ address, role, clientId, log, clock = systemC
       if (bytes.length <= maxBytes()) return connection.publish(subjectOf(name, nodeId), bytes)
       const why = tooLargeText(`A message ${name}`, bytes.length, maxBytes())
       lines.tell(`too large ${name}`, (repeated) =>
-        log.error({ error: why, ...repeated }, 'bus: a message is not sent'),
+        log.error({ error: why, ...repeated }, 'bus: could not send a message'),
       )
     },
     subscribe(name, handler, nodeId) {

@@ -54,7 +54,7 @@ export async function holdConnection(deps: HoldDeps, contact: Contact, signal: A
     await deps.use()
   } catch (error) {
     const problem = messageOf(error)
-    if (problem !== contact.problem) log.warn({ error: problem }, 'the bus cannot be had; trying again')
+    if (problem !== contact.problem) log.warn({ error: problem }, 'cannot connect to the bus; trying again')
     contact.problem = problem
     return sleep(clock, backoff(deps, contact.asks++), signal)
   }

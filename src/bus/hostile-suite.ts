@@ -212,7 +212,7 @@ export function describeHostile(name: string, startServer: StartBus): void {
         gateway.publish('gatewayLoad', { gateway: 'g', seq: 2, counts: {} })
         return seqs.includes(2)
       })
-      expect(lines.filter((line) => line.includes('is not sent'))).toHaveLength(1)
+      expect(lines.filter((line) => line.includes('could not send a message'))).toHaveLength(1)
     })
 
     test('a server that no longer lets us in is told of once, then once a minute', async () => {

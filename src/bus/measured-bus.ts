@@ -6,11 +6,11 @@ import type { Bus } from './bus.ts'
 export function measuredBus(bus: Bus, metrics: Metrics, role: string): Bus {
   const duration = metrics.histogram(
     'flotilla_bus_request_duration_seconds',
-    'How long answers on the bus took, by what was asked and how that ended.',
+    'Duration of requests on the bus, by kind and outcome.',
     ['role', 'subject', 'outcome'],
     SHORT_BOUNDS,
   )
-  const published = metrics.counter('flotilla_bus_messages_total', 'Messages that were handed to the bus.', [
+  const published = metrics.counter('flotilla_bus_messages_total', 'Messages published on the bus.', [
     'role',
     'subject',
   ])

@@ -47,7 +47,7 @@ test('before there is a bus it is not connected, what is published is lost and r
   })
 })
 
-test('who listened before hears what is said at each place it moves to', async () => {
+test('earlier subscriptions get messages at each address it moves to', async () => {
   const { bus, heard, connects } = aMover()
   const [first, second] = [await aBroker(), await aBroker()]
   for (const { join, credentials } of [first, second]) {

@@ -1,6 +1,6 @@
 import { inboxPrefix, subjects, type BusRole, type SubjectName } from '../api/bus/subjects.ts'
 
-/** Somebody on the bus, as the matrix has them: two of each kind that there may be several of. */
+/** A client of the bus, as the matrix has them: two of each kind that there may be several of. */
 export interface BusClient {
   name: string
   role: BusRole
@@ -15,7 +15,7 @@ export const busClients: readonly BusClient[] = [
   { name: 'node B', role: 'node', id: 'b' },
 ]
 
-/** One subject or pattern, and who may do what with it. */
+/** One subject or pattern, and what each client may do with it. */
 export interface MatrixRow {
   subject: string
   /** Patterns are only listened to. */
@@ -52,7 +52,7 @@ function rowsOf(name: SubjectName): MatrixRow[] {
   return template.includes('{node}') ? [row('a'), row('b')] : [row()]
 }
 
-/** Answers reach who asked, and nobody writes there unasked. */
+/** Answers reach the asker, and no client may write there unasked. */
 function inboxRow({ role, id }: BusClient): MatrixRow {
   const isOwner = (client: BusClient): boolean => client.role === role && client.id === id
   return { subject: `${inboxPrefix(role, id)}.x`, isPattern: false, maySay: nobody, mayHear: isOwner }
@@ -62,7 +62,7 @@ function forNobody(subject: string): MatrixRow {
   return { subject, isPattern: true, maySay: nobody, mayHear: nobody }
 }
 
-/** Who is to hear something of every node may listen to all at once. */
+/** A client that may hear a subject of every node may listen to all at once. */
 function ofAllNodes(name: 'heartbeat' | 'replicaStart'): MatrixRow {
   const { template, to } = subjects[name]
   const mayHear = ({ role }: BusClient): boolean => role !== 'node' && (to as readonly BusRole[]).includes(role)
@@ -78,14 +78,14 @@ export function matrixPage(): string {
       return may.join(', ') || '–'
     })
   const lines = matrixRows.map((row) => `| \`${row.subject}\` | ${cells(row).join(' | ')} |`)
-  return `# Who may say and hear what on the bus
+  return `# What each client may say and hear on the bus
 
 Made from [the table of subjects](../../src/api/bus/subjects.ts), from which the permissions are made as well. A test
 ([permission-matrix.nats.test.ts](../../src/bus/permission-matrix.nats.test.ts)) tries every cell, each way, on the embedded broker and on
 a NATS server with the accounts of \`flotilla nats setup\`. A dash is a refusal. Two nodes and two gateways stand for all: what one node may say
 for itself, or hear, no other may.
 
-Nobody may write into an inbox: answers go there, one for each request that has reached who answers. Patterns are only listened to.
+No client may write into an inbox: answers go there, one for each request that has reached its responder. Patterns are only listened to.
 
 A request names the subject of its answer. The embedded broker refuses one that is not below the asker's own inbox. A NATS server has no
 permission for that, so the processes hold it themselves, on either: they never answer an event, and answer a request only below the inbox of a role

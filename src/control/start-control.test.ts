@@ -27,7 +27,7 @@ async function aControl() {
     connected: true,
     reconnected: () => {},
     heard: (_message: HeartbeatMessage, _nodeId: string) => {},
-    request: (): Promise<unknown> => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+    request: (): Promise<unknown> => Promise.reject(new AppError('unavailable', 'nothing is listening')),
     /** Asks for the routing table. */
     snapshot: (_message: { part: number }): Promise<RoutingPartMessage | undefined> => Promise.resolve(undefined),
   }
@@ -105,7 +105,7 @@ async function aControl() {
   return { scene, db, clock, line, control, beat, turn, livenessOf, tell, wants, wakes: () => wakes }
 }
 
-test('heartbeats are taken in, and told to who follows the events', async () => {
+test('heartbeats are written, and readers of the events are told', async () => {
   const { scene, beat, livenessOf, wakes } = await aControl()
   const nodes = [anApplicant('a'), anApplicant('b')]
   for (const node of nodes) {

@@ -11,7 +11,7 @@ describe('a column of JSON', () => {
     expect(() => column.parse('{')).toThrow(SyntaxError)
   })
 
-  test('the same text gives the same object, which nobody can change', () => {
+  test('the same text gives the same object, which is frozen', () => {
     const text = '{"devices":[{"bytes":3}]}'
     const first = column.parse(text)
     expect(column.parse(text)).toBe(first)

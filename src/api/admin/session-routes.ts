@@ -17,7 +17,7 @@ export const sessionRoutes = {
     method: 'GET',
     path: '/api/session',
     auth: 'none',
-    summary: 'Whether the caller is signed in to the dashboard, and as whom',
+    summary: 'The session of the caller at the dashboard, if it has one',
     reply: sessionView,
   },
   signOut: {

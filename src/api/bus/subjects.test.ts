@@ -27,14 +27,14 @@ describe('permissions follow from the subject table, in both directions', () => 
     for (const subject of [...publish, ...subscribe]) expect(subject).toContain('id1')
   })
 
-  test('only who hears requests may answer', () => {
+  test('only roles that hear requests may answer', () => {
     for (const role of roles) {
       const isAsked = names.some((name) => subjects[name].kind === 'request' && hears(name, role))
       expect(permissionsFor(role, 'x').respond, role).toBe(isAsked)
     }
   })
 
-  test('every subject has somebody to send it and somebody to hear it', () => {
+  test('every subject has a role that sends it and one that hears it', () => {
     for (const name of names) {
       expect(subjects[name].from.length, name).toBeGreaterThan(0)
       expect(subjects[name].to.length, name).toBeGreaterThan(0)

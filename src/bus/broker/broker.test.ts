@@ -129,7 +129,7 @@ test('credentials must come in time', async () => {
   expect(await event('disconnected')).toMatchObject({ reason: 'authentication timeout' })
 })
 
-test('says who came, what they tried and why they went, and no secrets', async () => {
+test('reports clients that came, what they tried and why they left, without secrets', async () => {
   const user = aUser({ publish: ['a'] })
   const { broker, events, event } = await start({ users: [user] })
   const raw = await enter(broker, user)
@@ -167,7 +167,7 @@ test('reports a slow consumer', async () => {
   expect(await event('disconnected')).toMatchObject({ peer: { clientId: 1 }, reason: 'slow consumer' })
 })
 
-test('who is told an error and does not hang up is hung up on', async () => {
+test('a client that gets an error and does not close is closed', async () => {
   const clock = new VirtualClock()
   const { broker, event } = await start({ clock })
   const socket = connectSocket({ host: broker.host, port: broker.port, allowHalfOpen: true })

@@ -20,7 +20,7 @@ interface Numbered extends Subscribed {
   id: number
 }
 
-/** Who would get a message, in a form that does not depend on order. */
+/** The receivers of a message, in a form that does not depend on order. */
 function idsOf(
   plain: readonly Numbered[],
   groups: readonly (readonly Numbered[])[],

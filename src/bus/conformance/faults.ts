@@ -29,7 +29,7 @@ export function faultCases(start: StartServer): void {
     expect(heard).toEqual(['we are back'])
   })
 
-  test('a client that dies in the middle of a message harms nobody', async () => {
+  test('a client that dies in the middle of a message harms no other', async () => {
     const subject = aSubject()
     const [dies, lives] = [await openRaw(server()), await openRaw(server())]
     await lives.say(`SUB ${subject} 1\r\n`)

@@ -6,7 +6,7 @@ import { aSubject, openNats, sharedServer, within, type StartServer } from './sc
 export function messagingCases(start: StartServer): void {
   const server = sharedServer(start)
 
-  test('a message reaches every subscriber, and nobody else', async () => {
+  test('a message reaches every subscriber, and no other client', async () => {
     const [publisher, one, two] = [await openNats(server()), await openNats(server()), await openNats(server())]
     const subject = aSubject()
     const heard = [await listen(one, subject), await listen(two, subject), await listen(two, aSubject())]
@@ -107,7 +107,7 @@ export function messagingCases(start: StartServer): void {
     expect(answer.string()).toBe('yes')
   })
 
-  test('a request that nobody serves fails at once', async () => {
+  test('a request without a responder fails at once', async () => {
     const client = await openNats(server())
     const failure: unknown = await client.request(aSubject(), '', { timeout: 10_000 }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(RequestError)
@@ -176,7 +176,7 @@ async function settle(publisher: NatsConnection, ...receivers: NatsConnection[])
   await within('the receivers', Promise.all(receivers.map((receiver) => receiver.flush())))
 }
 
-/** Asks until the server says that nobody is there to be asked. */
+/** Asks until the server says that there is no responder. */
 async function untilUnserved(connection: NatsConnection, subject: string): Promise<void> {
   for (;;) {
     const answer: unknown = await connection.request(subject, '', { timeout: 100 }).catch((error: unknown) => error)

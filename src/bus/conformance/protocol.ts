@@ -73,7 +73,7 @@ export function protocolCases(start: StartServer): void {
     expect(await raw.say('')).toBe(`MSG ${subject} 1 r 5\r\nab\r\nc\r\n`)
   })
 
-  test('passes headers on, and only the body to who does not know headers', async () => {
+  test('passes headers on, and only the body to a client without header support', async () => {
     const raw = await openRaw(server(), { connect: HEADERS })
     const old = await openRaw(server())
     const subject = aSubject()
@@ -147,7 +147,7 @@ export function protocolCases(start: StartServer): void {
     expect(await pedantic.say(publish)).toBe("-ERR 'Invalid Publish Subject'\r\n")
   })
 
-  test('does not echo to who asked not to hear itself', async () => {
+  test('does not echo to a client that asked for no echo', async () => {
     const raw = await openRaw(server(), { connect: { echo: false } })
     const other = await openRaw(server())
     const subject = aSubject()
@@ -156,7 +156,7 @@ export function protocolCases(start: StartServer): void {
     expect(await other.say('')).toBe(`MSG ${subject} 3 1\r\nx\r\n`)
   })
 
-  test('tells a requester at once that nobody listens', async () => {
+  test('tells a requester at once that there is no responder', async () => {
     const raw = await openRaw(server(), { connect: HEADERS })
     const [subject, inbox] = [aSubject(), aSubject()]
     const nobody = (reply: string): string => `HMSG ${reply} 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n`
@@ -168,13 +168,13 @@ export function protocolCases(start: StartServer): void {
     )
   })
 
-  test('says nothing of nobody listening to who did not ask to know', async () => {
+  test('sends no such message to a client that did not ask for it', async () => {
     const raw = await openRaw(server(), { connect: { headers: true } })
     const [subject, inbox] = [aSubject(), aSubject()]
     expect(await raw.say(`SUB ${inbox} 1\r\nPUB ${subject} ${inbox} 1\r\nx\r\n`)).toBe('')
   })
 
-  test('counts itself without echo as nobody', async () => {
+  test('does not count a client without echo as its own responder', async () => {
     const raw = await openRaw(server(), { connect: { ...HEADERS, echo: false } })
     const [subject, inbox] = [aSubject(), aSubject()]
     expect(await raw.say(`SUB ${inbox} 1\r\nSUB ${subject} 2\r\nPUB ${subject} ${inbox} 1\r\nx\r\n`)).toBe(

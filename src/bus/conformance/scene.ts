@@ -48,7 +48,7 @@ export async function openNats(server: TestServer, options: ConnectionOptions = 
 
 let subjects = 0
 
-/** A subject nobody else uses, so that tests can share a server, even with another run of this suite. */
+/** A unique subject, so that tests can share a server, even with another run of this suite. */
 export function aSubject(): string {
   subjects += 1
   return `conformance.${process.pid}.${Date.now().toString(36)}.${subjects}`

@@ -4,9 +4,9 @@ import { aCertificate, aUser, type TestUser } from './credentials.ts'
 import { CLOSED, connectLine, type RawClient } from './raw-client.ts'
 import { openNats, openRaw, ownServer, within, type StartServer, type TestServer } from './scene.ts'
 
-/** Who may come in, and who may say and hear what. */
+/** Authentication and permissions. */
 export function securityCases(start: StartServer): void {
-  test('a user who signs the nonce gets in', async () => {
+  test('a user that signs the nonce gets in', async () => {
     const user = aUser()
     const server = await ownServer(start, { users: [user] })
     const raw = await openRaw(server, { connect: false })
@@ -22,7 +22,7 @@ export function securityCases(start: StartServer): void {
     expect(new Set(raws.map((raw) => raw.info['nonce'])).size).toBe(10)
   })
 
-  test('nobody else does', async () => {
+  test('no other client does', async () => {
     const [user, stranger] = [aUser(), aUser()]
     const server = await ownServer(start, { users: [user] })
     const refused = `-ERR 'Authorization Violation'\r\n${CLOSED}`
@@ -49,7 +49,7 @@ export function securityCases(start: StartServer): void {
     await expect(openNats(server)).rejects.toThrow(/authorization violation/i)
   })
 
-  test('who says nothing is cut off in time', async () => {
+  test('a silent client is cut off in time', async () => {
     const server = await ownServer(start, { users: [aUser()], limits: { authTimeoutMs: 200 } })
     const raw = await openRaw(server, { connect: false })
     expect(await raw.untilClosed()).toBe(`-ERR 'Authentication Timeout'\r\n${CLOSED}`)
@@ -87,11 +87,11 @@ export function securityCases(start: StartServer): void {
     expect(await raw.say('SUB d workers 1\r\n')).toBe(
       `-ERR 'Permissions Violation for Subscription to "d" using queue "workers"'\r\n`,
     )
-    // Whoever was refused hears nothing.
+    // A refused client hears nothing.
     expect(await raw.say('PUB d 1\r\nx\r\nPUB b.x.y 1\r\nx\r\n')).toBe('')
   })
 
-  test('who may publish nothing and hear nothing, does', async () => {
+  test('a user without any permission neither publishes nor hears', async () => {
     const user = aUser({ publish: [], subscribe: [] })
     const server = await ownServer(start, { users: [user] })
     const raw = await enter(server, user)
@@ -178,7 +178,7 @@ export function securityCases(start: StartServer): void {
     expect(await spy.say('')).toBe('')
   })
 
-  test('TLS: greets in plain text, then speaks with who trusts the certificate', async () => {
+  test('TLS: greets in plain text, then talks to clients that trust the certificate', async () => {
     const tls = await aCertificate()
     const user = aUser()
     const server = await ownServer(start, { tls, users: [user] })

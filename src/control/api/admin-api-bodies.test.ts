@@ -34,14 +34,14 @@ test.each(withBody)('a longer body for %s is refused by its head', async (_, { m
 
 const SIGN_IN = 'POST /api/session HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n'
 
-test('of many who sign in at once, ten of one address are read; the others are told by their head to come back', async () => {
+test('of many sign-ins at once, ten of one address are read; the others are refused by their head', async () => {
   const { scene } = await aStage()
   const clients = await Promise.all(Array.from({ length: 30 }, () => rawClient(scene.url)))
   for (const client of clients) client.send(SIGN_IN)
   const answered = () => clients.filter((client) => client.text().startsWith('HTTP/1.1 429 '))
   await until(() => answered().length === 20)
   expect(answered()[0]!.text()).toMatch(/retry-after: \d+/i)
-  // What never comes was no guess: who signs in afterwards is let in.
+  // A body that never came was no guess: a later sign-in succeeds.
   for (const client of clients) client.socket.destroy()
   await until(async () => {
     const response = await fetch(`${scene.url}/api/session`, {

@@ -233,7 +233,7 @@ describe('every route answers what it promises', () => {
   })
 })
 
-describe('who may not call is told so, before anything else is looked at', () => {
+describe('a caller without permission is refused before anything else is checked', () => {
   const shared = sharedStage()
 
   test.each(withAuth('admin', 'read'))('%s asks for the admin key', async (_, route) => {
@@ -289,7 +289,7 @@ describe('what a key is for is looked at on every route', () => {
     const { scene } = shared()
     const statusFor = async (scope: KeyScope): Promise<number> => {
       const made = await scene.admin<KeyCreated>('POST', '/api/keys', { name: scope, scopes: [scope] })
-      // Of those who are let in, most have said nothing of use; what matters is that it is looked at. None is unknown.
+      // Most accepted calls have a useless body or id here; only the status of the scope check matters.
       const path = route.path.replace(/:\w+/g, 'nobody')
       const ending = new AbortController()
       const { status } = await fetch(`${scene.url}${path}`, {

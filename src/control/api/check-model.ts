@@ -34,7 +34,7 @@ export async function refuseMistakes(deps: AdminDeps, model: Written, before?: W
   const mistakes = await mistakesOf(deps, model, before)
   const [first] = mistakes
   if (!first) return
-  const later = 'To save it all the same, for what is yet to come: --later (?later=true in the API).'
+  const later = 'To save it anyway, for a node or file that comes later: --later (?later=true in the API).'
   throw new AppError('bad_request', `${mistakes.map(({ text }) => text).join(' ')} ${later}`, {
     details: { param: first.param, mistakes },
   })

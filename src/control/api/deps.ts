@@ -75,7 +75,7 @@ export interface AdminDeps {
   onNodeRemoved: (nodeId: string, publicKey: string) => void | Promise<void>
   /** The join token in this frontend's data folder, as it is now. */
   defaultToken: () => string
-  /** The fingerprint of this frontend's self-signed certificate, which a joining worker needs; undefined when a CA signed it. */
+  /** The fingerprint of this frontend's self-signed certificate, which a joining worker needs; null when a CA signed it. */
   fingerprint?: () => string | null
   /** Writes another into the data folder. Called before the store knows it: at a crash in between, the start inserts it. */
   replaceDefaultToken: (token: string) => void | Promise<void>

@@ -30,7 +30,7 @@ test('the document is valid OpenAPI', async () => {
   expect(await new Validator().validate(structuredClone(openapiDocument()))).toEqual({ valid: true })
 })
 
-test('every route is there once, with its parameters, body, answers and who may call', () => {
+test('every route is there once, with its parameters, body, answers and authorization', () => {
   const described = operations.map(({ operationId, path, method, parameters, requestBody, security, responses }) => ({
     operationId,
     route: `${method.toUpperCase()} ${path}`,
@@ -66,7 +66,7 @@ test('every reference leads somewhere, and nothing is referred to in another way
   expect(JSON.stringify(document)).not.toMatch(/"\$(schema|id|defs)"/)
 })
 
-test('every way to prove who one is, and every error, is described', () => {
+test('every kind of authorization, and every error, is described', () => {
   const used = new Set(operations.flatMap(({ security }) => security.flatMap((one) => Object.keys(one))))
   expect([...used].toSorted()).toEqual(Object.keys(document.components.securitySchemes).toSorted())
   const getNode = operations.find(({ operationId }) => operationId === 'getNode')!
@@ -103,7 +103,7 @@ test('what is written as it comes says what it may be, and how to go on', () => 
   expect(limit).toEqual({ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 10_000 } })
 })
 
-test('who asks a node or the gateways may find them away', () => {
+test('calls that ask a node or the gateways may find them away', () => {
   const statuses = (id: string) => Object.keys(operations.find(({ operationId }) => operationId === id)!.responses)
   expect(statuses('unloadModel')).not.toContain('503')
   for (const id of ['installBackend', 'upgradeBackend', 'deleteBackend', 'deleteModelFiles', 'explainRequest']) {

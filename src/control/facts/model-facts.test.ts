@@ -24,7 +24,7 @@ interface SceneOptions {
   save?: (facts: StoredFacts) => Promise<void>
 }
 
-/** A reader of facts with what it has saved, and whom it has asked. */
+/** A reader of facts, with the facts it has saved and the nodes it has asked. */
 function aScene({ endpoint = 'http://127.0.0.1:9', clock = systemClock, ask, save }: SceneOptions = {}) {
   const saved: StoredFacts[] = []
   const asked: string[] = []

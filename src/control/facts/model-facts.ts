@@ -103,7 +103,7 @@ async function attempt(
   const late = new AbortController()
   const seconds = READ_WITHIN_MS / 1000
   const cancel = deps.clock.after(READ_WITHIN_MS, () =>
-    late.abort(new AppError('timeout', `Its files could not be looked into within ${seconds} s.`)),
+    late.abort(new AppError('timeout', `Its files could not be read within ${seconds} s.`)),
   )
   const signal = AbortSignal.any([over, late.signal])
   try {
@@ -113,7 +113,7 @@ async function attempt(
     if (error instanceof AppError) return { problem: error.message }
     // An unforeseen error may name a secret: it goes to the log only.
     deps.log.error({ model: model.name, err: error }, 'model facts: failed')
-    return { problem: 'Its files could not be looked into; the log of the frontend has the cause.' }
+    return { problem: 'Its files could not be read; the log of the frontend has the cause.' }
   } finally {
     cancel()
   }

@@ -14,6 +14,6 @@ export async function absentNode(sql: Sql, id: string, clusterId: string): Promi
     const text = `${removed.name} was removed from the cluster.`
     return new AppError('forbidden', text, { details: { node: 'removed', ...from } })
   }
-  const text = `This cluster has no node "${id}" and has removed none of that id: it is to register again.`
+  const text = `This cluster has no node "${id}" and has removed none with that id: register again.`
   return new AppError('node_unknown', text, { details: from })
 }

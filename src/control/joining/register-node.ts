@@ -91,7 +91,7 @@ export async function registerNode(
 
 async function takeKey(tx: Sql, tell: Tell, node: NodeRow, publicKey: string): Promise<void> {
   await replaceNodeKey(tx, node.id, publicKey)
-  const reason = `${node.name} has another key; the one before no longer counts`
+  const reason = `${node.name} has a new key; the old one no longer works`
   const data = { public_key: publicKey, replaced: node.public_key }
   await tell({ actor: `node ${node.name}`, action: 'node.key_replaced', nodeId: node.id, reason, data })
 }

@@ -50,7 +50,7 @@ export class UnknownNodes {
     this.#loggedMs = nowMs
     log.warn(
       { nodes: unknown.slice(0, 10), count: unknown.length },
-      'control: nodes that the store does not know are heard; they are told to register again',
+      'control: told nodes that the store does not know to register again',
     )
   }
 }

@@ -41,20 +41,17 @@ export function clusterGauges(metrics: Metrics, facts: ClusterFacts): void {
   )
   gauge(
     'flotilla_placement_refusals',
-    'Nodes that cannot take a replica that is wanted, by why.',
+    'Nodes that cannot take a wanted replica, by reason.',
     ['model', 'reason'],
     (_world, { unmet }) =>
       counted(unmet.flatMap(({ modelName, refusals }) => refusals.map(({ filter }) => [modelName, filter]))),
   )
-  gauge(
-    'flotilla_frozen_nodes',
-    'Nodes that fell silent together, whose replicas are left alone.',
-    [],
-    (_world, plan) => [{ labels: [], value: plan.frozen.length }],
-  )
+  gauge('flotilla_frozen_nodes', 'Nodes that fell silent together; their replicas are kept.', [], (_world, plan) => [
+    { labels: [], value: plan.frozen.length },
+  ])
   metrics.gauge(
     'flotilla_node_heartbeat_age_seconds',
-    'Since the leader last heard a node.',
+    'Seconds since the leader last heard a node.',
     ['node'],
     () => agesOf(after()?.world.nodes ?? [], facts),
     'max',

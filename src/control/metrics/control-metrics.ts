@@ -8,21 +8,21 @@ export type ControlCounts = ReturnType<typeof controlMetrics>
 
 /** The counters of control. Gauges of the cluster are read at each scrape: `clusterGauges`. */
 export function controlMetrics(metrics: Metrics) {
-  const placements = metrics.counter('flotilla_placements_total', 'Replicas that were given a place.', ['model'])
+  const placements = metrics.counter('flotilla_placements_total', 'Replicas that were placed.', ['model'])
   const evictions = metrics.counter('flotilla_evictions_total', 'Replicas that made room for another model.', [
     'model',
     'for_model',
   ])
-  const stops = metrics.counter('flotilla_stops_total', 'Replicas that were stopped or given up, by why.', ['reason'])
-  const moves = metrics.counter(
-    'flotilla_replica_moves_total',
-    'States that replicas came to, by the word of workers.',
-    ['state'],
-  )
-  const heartbeats = metrics.counter('flotilla_heartbeats_total', 'Heartbeats that were written down.')
+  const stops = metrics.counter('flotilla_stops_total', 'Replicas that were stopped or given up, by reason.', [
+    'reason',
+  ])
+  const moves = metrics.counter('flotilla_replica_moves_total', 'States of replicas, as reported by workers.', [
+    'state',
+  ])
+  const heartbeats = metrics.counter('flotilla_heartbeats_total', 'Heartbeats written to the store.')
   const heartbeatSeconds = metrics.histogram(
     'flotilla_heartbeat_write_seconds',
-    'How long it took to write heartbeats down, several at a time.',
+    'Time to write a batch of heartbeats.',
     ['outcome'],
     SHORT_BOUNDS,
   )
@@ -49,20 +49,20 @@ function measuredLoop(metrics: Metrics, options: LoopOptions): Loop {
   const { clock, turn } = options
   const duration = metrics.histogram(
     'flotilla_turn_duration_seconds',
-    'How long turns of control took, by how they ended.',
+    'Duration of the turns of control, by outcome.',
     ['outcome'],
     SHORT_BOUNDS,
   )
   const lag = metrics.histogram(
     'flotilla_turn_lag_seconds',
-    'From the moment in which a turn was asked for to its end.',
+    'Time from the request for a turn to its end.',
     [],
     SHORT_BOUNDS,
   )
   const lagCell = lag.cell()
   let wokenMs: number | undefined
   let endedMs: number | undefined
-  metrics.gauge('flotilla_turn_age_seconds', 'Since the last turn that went well.', [], () => ageOf(clock, endedMs))
+  metrics.gauge('flotilla_turn_age_seconds', 'Seconds since the last successful turn.', [], () => ageOf(clock, endedMs))
   const loop = startLoop({
     ...options,
     async turn() {

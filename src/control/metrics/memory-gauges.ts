@@ -7,7 +7,7 @@ import type { Metrics, Sample } from '../../platform/metrics/metrics.ts'
 export function memoryGauges(metrics: Metrics, world: () => World | undefined): void {
   metrics.gauge(
     'flotilla_node_memory_bytes',
-    'Memory of a node by device (gpu 0, ram, disk): in all, free by its own word, and claimed by replicas.',
+    'Memory of a node by device (gpu 0, ram, disk): in all, free as the node reports it, and claimed by replicas.',
     ['node', 'device', 'kind'],
     () => nodeSamples(world()),
   )

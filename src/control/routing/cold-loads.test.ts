@@ -24,7 +24,7 @@ async function aScene() {
   return { scene, thor, cold, turn, rows, report, wakes: () => wakes }
 }
 
-test('many who want a model at once make one demand, and one load follows', async () => {
+test('many waits for a model at once make one demand, and one load follows', async () => {
   const { scene, cold, turn, rows, wakes } = await aScene()
   const world = await turn()
   const answers = await Promise.all(Array.from({ length: 50 }, () => cold.want(WANTED, world)))
@@ -64,7 +64,7 @@ test('it goes on under another leader, is told while it loads, and stays when it
   expect(await rows()).toMatchObject([{ state: 'ready' }])
 })
 
-test('a load that nobody waits for any longer is given up', async () => {
+test('a load without a waiting client is given up', async () => {
   const { scene, cold, turn, rows, report } = await aScene()
   await cold.want(WANTED, await turn())
   await turn()

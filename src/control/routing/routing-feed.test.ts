@@ -191,7 +191,7 @@ describe('which nodes were heard', () => {
     expect(new RoutingFeed('secret', 39_999).update(world, []).heard).toEqual([])
   })
 
-  test('also by a heartbeat for which nobody has read the node again', () => {
+  test('also by a heartbeat after which the node was not read again', () => {
     const world = aStoredWorld({ nowMs: 100_000, node: { lastHeartbeatMs: 60_000 } })
     const heardAt = (heardMs: number) => {
       const feed = new RoutingFeed('secret')

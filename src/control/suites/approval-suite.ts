@@ -88,7 +88,7 @@ async function perform(
   }
 }
 
-/** No node takes part that nobody let in, and what an admin decided stays decided; run on each kind of store. */
+/** No node takes part without approval, and what an admin decided stays decided; run on each kind of store. */
 export function describeApproval(storeName: string, openStore: OpenStore): void {
   describe(`approval on ${storeName}`, () => {
     const scene = sceneOn(openStore)

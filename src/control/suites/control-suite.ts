@@ -89,7 +89,7 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
         ])
       })
 
-      test('while nobody could hear the nodes they were not silent', async () => {
+      test('nodes do not count as silent for the time in which no leader listened', async () => {
         const [node] = await aCluster()
         await scene().turn()
         await scene().silentFor(3_600_000, node!)
@@ -181,7 +181,7 @@ export function describeControl(storeName: string, openStore: OpenStore): void {
       })
     })
 
-    test('the first start brings a model to try; who deletes it is taken at their word', async () => {
+    test('the first start brings a model to try; once deleted it stays deleted', async () => {
       const { db } = scene()
       const first = { firstModel: 'sim', cores: 4 } as const
       await seedFirstStart(db, first)

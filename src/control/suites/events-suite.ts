@@ -43,7 +43,7 @@ function parseBlock(block: string): EventView {
 
 const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i)
 
-/** What happened, in order and without gaps, for whoever reads; run on each kind of store. */
+/** Events, in order and without gaps; run on each kind of store. */
 export function describeEvents(storeName: string, openStore: OpenStore): void {
   describe(`events on ${storeName}`, () => {
     const scene = sceneOn(openStore)
@@ -78,7 +78,7 @@ export function describeEvents(storeName: string, openStore: OpenStore): void {
       expect(reader.events.at(-1)).toMatchObject({ id: base + 1, action: 'events.restarted' })
     })
 
-    test('every change says who did what and why; what changes nothing says nothing', async () => {
+    test('every change names its actor, action and reason; a call that changes nothing makes no event', async () => {
       const node = anApplicant()
       await scene().register(node, { labels: { a: 'b' } })
       await scene().register(node, { labels: { a: 'b' } })

@@ -125,7 +125,7 @@ export function describeHeartbeats(storeName: string, openStore: OpenStore): voi
       expect(await listReplicas(scene().db)).toEqual([before])
     })
 
-    test('a late heartbeat, one of another boot, or of nobody changes nothing', async () => {
+    test('a late heartbeat, one of another boot, or of an unknown node changes nothing', async () => {
       const { node, reported } = await aReported()
       await scene().heartbeat({ ...node, seq: node.seq + 5 })
       expect(await scene().heartbeat({ ...node }, [reported])).toBeUndefined()

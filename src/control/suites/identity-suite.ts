@@ -15,7 +15,7 @@ interface Refusal {
 
 /** Removed, unknown, or of another cluster: three answers; run on each kind of store. */
 export function describeIdentity(storeName: string, openStore: OpenStore): void {
-  describe(`who a node is, on ${storeName}`, () => {
+  describe(`the identity of a node, on ${storeName}`, () => {
     const scene = sceneOn(openStore, { autoApprove: true })
     const ask = (node: Applicant) => scene().signed<Refusal>(node, 'POST', `/api/node/${node.nodeId}/credentials`)
 

@@ -49,7 +49,7 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
         expect((await scene().signed(next, 'POST', credentials)).status).toBe(200)
         // Told once more, after an answer that was lost: nothing is left to replace.
         expect((await scene().register(next, {}, { old })).body.node_id).toBe(old.nodeId)
-        // The key that went cannot come back in the same way: it is nobody's now, and the name is another's.
+        // The old key cannot come back in the same way: no node has it now, and another node has the name.
         expect((await scene().register(old)).status).toBe(409)
         const told = (await listEvents(scene().db, 0, 1000)).filter(({ action }) => action === 'node.key_replaced')
         expect(told).toMatchObject([{ actor: 'node thor', node_id: old.nodeId }])
@@ -242,7 +242,7 @@ export function describeJoining(storeName: string, openStore: OpenStore): void {
         return body.find((token) => token.id === id)!
       }
 
-      test('each says why it no longer works; who joined with it stays and may come back', async () => {
+      test('each says why it no longer works; nodes that joined with it stay and may come back', async () => {
         const node = anApplicant()
         const revoked = await create({ name: 'batch' })
         await scene().register(node, {}, { token: revoked.token })

@@ -78,7 +78,7 @@ export function describeKeptWorld(storeName: string, openStore: OpenStore): void
       expect((await scene().keptTurn()).plan.frozen).toHaveLength(2)
     })
 
-    test('keeps the rows that nobody touched, and reads again what it was told of', async () => {
+    test('keeps the rows that were not changed, and reads again those that events name', async () => {
       const [a] = [await heard('a'), await heard('b')]
       await saveModel('m')
       const before = await keptTurn()

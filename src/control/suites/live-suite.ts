@@ -4,7 +4,7 @@ import { stateAfter, watchCluster } from '../../../test/support/control/live-wat
 import { until } from '../../../test/support/until.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
-/** What somebody sees who watches the cluster; run on each kind of store. */
+/** The live stream of the cluster; run on each kind of store. */
 export function describeLive(storeName: string, openStore: OpenStore): void {
   describe(`watching the cluster on ${storeName}`, () => {
     const scene = sceneOn(openStore)
@@ -26,7 +26,7 @@ export function describeLive(storeName: string, openStore: OpenStore): void {
       ])
     })
 
-    test('what changes is told by its fields, to all who watch, and they know what the API says', async () => {
+    test('all readers get each change field by field, and end up with what the API says', async () => {
       const node = anApplicant()
       await scene().register(node)
       const [one, two] = [await watchCluster(scene().url), await watchCluster(scene().url)]
@@ -66,7 +66,7 @@ export function describeLive(storeName: string, openStore: OpenStore): void {
       }
     })
 
-    test('whoever watches is let go when Flotilla stops', async () => {
+    test('streams end when Flotilla stops', async () => {
       const watcher = await watchCluster(scene().url)
       await until(() => watcher.messages.length > 0)
       await scene().deps.live.dispose()

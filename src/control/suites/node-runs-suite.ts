@@ -144,7 +144,7 @@ export function describeNodeRuns(storeName: string, openStore: OpenStore): void 
       expect(await runs()).toMatchObject([{ run_id: null }])
     })
 
-    test('who has no join token of ours makes no frontend call a data port', async () => {
+    test('a caller without a join token of ours cannot make a frontend call a data port', async () => {
       const { port, second } = await twins()
       port.asked = 0
       expect(await scene().register(second, elsewhere, { token: 'wrong' })).toMatchObject({ status: 401 })

@@ -119,7 +119,7 @@ export function describePlans(storeName: string, openStore: OpenStore): void {
         'rule qwen remove',
         'node thor change',
       ])
-      // A drain is nobody's setting.
+      // A drain is not a setting.
       expect(await exported()).toEqual({
         models: [{ name: 'm', engine: 'sim' }],
         rules: [],
@@ -137,7 +137,7 @@ export function describePlans(storeName: string, openStore: OpenStore): void {
       ])
     })
 
-    test('rules of the configuration are not pruned, and who changes one is warned', async () => {
+    test('rules of the configuration are not pruned, and a change of one is warned of', async () => {
       await scene().db.transaction((tx) => saveRule(tx, aRule({ modelName: 'c', source: 'config' })))
       expect((await plan({}, { prune: true })).changes).toEqual([])
       const { changes } = await plan({ rules: [{ model_name: 'c', min_replicas: 2 }] })
@@ -227,7 +227,7 @@ export function describePlans(storeName: string, openStore: OpenStore): void {
       expect(await listModels(scene().db)).toEqual([])
     })
 
-    test('of two who apply the same plan at once one is told that it no longer fits', async () => {
+    test('of two calls that apply the same plan at once one is refused as outdated', async () => {
       const { revision } = await plan({})
       const models = ['a', 'b', 'c'].map((name) => ({ name, engine: 'sim' }))
       const answers = await Promise.all(models.map((model) => apply({ models: [model] }, { revision })))

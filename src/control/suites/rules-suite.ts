@@ -102,7 +102,7 @@ export function describeRules(storeName: string, openStore: OpenStore): void {
       })
     })
 
-    test('that nobody made are not found', async () => {
+    test('that were never made are not found', async () => {
       const missing = { status: 404, body: { error: { message: 'There is no rule for the model "org/m".' } } }
       expect(await scene().admin('GET', `${PATH}/org%2Fm`)).toMatchObject(missing)
       expect(await scene().admin('DELETE', `${PATH}/org%2Fm`)).toMatchObject(missing)

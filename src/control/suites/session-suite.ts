@@ -96,7 +96,7 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
         expect(String(plain.headers['set-cookie'])).not.toContain('Secure')
       })
 
-      test('keeps only a hash of what the cookie holds, and tells who signed in and from where', async () => {
+      test('keeps only a hash of what the cookie holds, and records the actor and the address', async () => {
         const cookie = await signedIn()
         const rows = JSON.stringify([await scene().db.query('select * from sessions'), await events()])
         expect(rows).not.toContain(cookie.split('=')[1])
@@ -151,7 +151,7 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
     })
 
     describe('a code', () => {
-      test('signs in once, as whoever asked for it', async () => {
+      test('signs in once, as the caller that asked for it', async () => {
         const { code, expires_at: expiresAt } = await aCode()
         expect(Math.abs(expiresAt - Date.now() - 600_000)).toBeLessThan(60_000)
         const [first, second] = await Promise.all([signIn({ code }), signIn({ code })])
@@ -160,7 +160,7 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
         expect(await events()).toMatchObject([{ actor: 'admin', reason: expect.stringContaining('with a link') }])
       })
 
-      test('is made by who is signed in, too, and never outlives the API key behind it', async () => {
+      test('can be made with a session, too, and never outlives the API key behind it', async () => {
         const { key, id } = await aKey()
         const cookie = await signedIn({ key })
         const made = await ask('POST', '/api/session/codes', { cookie, ...dashboard })
@@ -242,7 +242,7 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
         expect((await ask('POST', path, { cookie, ...dashboard, origin: 'http://evil.test' })).status).toBe(403)
         const mayLook = await signedIn({ key: (await aKey({ scopes: ['read'] })).key })
         const seen = await ask('POST', path, { cookie: mayLook, ...dashboard })
-        expect([seen.status, seen.body.error?.message]).toEqual([403, expect.stringContaining('ask no model')])
+        expect([seen.status, seen.body.error?.message]).toEqual([403, expect.stringContaining('may only read')])
         const mayAsk = await signedIn({ key: (await aKey({ scopes: ['read', 'inference'] })).key })
         expect((await tokenOf(mayAsk)).token).toMatch(/^fk_/)
       })
@@ -339,7 +339,7 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
       })
     })
 
-    describe('of those who guess', () => {
+    describe('of guesses', () => {
       const guess = (headers: Headers = {}) => signIn({ key: 'guess' }, headers)
       const proxied = { 'x-forwarded-for': '203.0.113.9' }
 
@@ -356,13 +356,13 @@ export function describeSessions(storeName: string, openStore: OpenStore): void 
         expect((await signIn({ key: ADMIN_KEY })).status).toBe(200)
       })
 
-      test('those behind a proxy do not keep out who sits at the machine', async () => {
+      test('failures from behind a proxy do not lock out callers on this machine', async () => {
         for (let i = 0; i < 11; i += 1) await guess(proxied)
         expect((await signIn({ key: ADMIN_KEY }, proxied)).status).toBe(429)
         expect((await signIn({ key: ADMIN_KEY })).status).toBe(200)
       })
 
-      test('who signs in with what is right, or has no right to, does not count', async () => {
+      test('a correct key, or one without the needed scope, does not count', async () => {
         const { key } = await aKey({ scopes: ['inference'] })
         for (let i = 0; i < 12; i += 1) expect((await signIn({ key })).status).toBe(403)
         for (let i = 0; i < 12; i += 1) expect((await signIn({ key: ADMIN_KEY })).status).toBe(200)

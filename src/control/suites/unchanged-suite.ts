@@ -25,7 +25,7 @@ export function describeUnchanged(storeName: string, openStore: OpenStore): void
       ['rule', saveRule, 'min_replicas'],
       ['model', putModel, 'options'],
     ] as const) {
-      test(`the second of two who change one ${what} is told who was first, and nothing is lost`, async () => {
+      test(`the second of two changes of one ${what} is refused with the actor of the first, and nothing is lost`, async () => {
         const { updated_at: seen } = (await save(1)).body
         const first = await save(2, seen)
         expect(first.status).toBe(200)
@@ -42,7 +42,7 @@ export function describeUnchanged(storeName: string, openStore: OpenStore): void
         expect((await save(4)).status).toBe(200)
       })
 
-      test(`a new ${what} is not put over one that somebody else has made meanwhile`, async () => {
+      test(`a new ${what} does not replace one that another admin has made meanwhile`, async () => {
         expect((await save(1, 0)).status).toBe(200)
         expect((await save(2, 0)).body.error).toMatchObject({ code: 'conflict' })
       })
@@ -56,7 +56,7 @@ export function describeUnchanged(storeName: string, openStore: OpenStore): void
         expect((await save(2, 0)).status).toBe(200)
       })
 
-      test(`of ten who change one ${what} at once one succeeds`, async () => {
+      test(`of ten concurrent changes of one ${what} one succeeds`, async () => {
         const { updated_at: seen } = (await save(1)).body
         const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => save(i + 2, seen)))
         const saved = answers.filter(({ status }) => status === 200)
@@ -71,7 +71,7 @@ export function describeUnchanged(storeName: string, openStore: OpenStore): void
       expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b))
     })
 
-    test('somebody with a key of their own is named by it', async () => {
+    test('an admin with an API key is named by it', async () => {
       const { updated_at: seen } = (await saveRule(1)).body
       const key = { name: 'deploy', scopes: ['admin'] }
       const { body } = await scene().admin<KeyCreated>('POST', '/api/keys', key)

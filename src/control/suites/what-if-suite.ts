@@ -4,7 +4,7 @@ import { listReplicas } from '../../store/nouns/replicas.ts'
 import { anApplicant, type Applicant } from '../../../test/support/control/control-scene.ts'
 import { sceneOn, type OpenStore } from './control-suite.ts'
 
-/** What would follow from what nobody does; run on each kind of store. */
+/** Imagined changes and their consequences; run on each kind of store. */
 export function describeWhatIf(storeName: string, openStore: OpenStore): void {
   describe(`what if, on ${storeName}`, () => {
     const scene = sceneOn(openStore, { autoApprove: true })

@@ -48,7 +48,7 @@ export function controlEvents(log: Logger, counts?: Pick<ControlCounts, 'step' |
         { nodes },
         'most nodes went silent together: their replicas are left alone until they are back; if they are really lost: flotilla nodes accept-loss',
       ),
-    thawed: () => log.warn('the nodes that went silent together are no longer: replicas are replaced again'),
+    thawed: () => log.warn('the mass loss is over: replicas are replaced again'),
     unmet: (modelName: string, missing: number, reasons: string) =>
       log.warn({ model: modelName, missing, reasons }, 'rule cannot be met now'),
   }

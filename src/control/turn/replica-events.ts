@@ -41,7 +41,7 @@ export function replicaFailed(
   const event = about(replica, nodeName, 'failed')
   return {
     ...event,
-    reason: failureText(error) || `${keyOf(replica)} failed on ${nodeName} and does not say why`,
+    reason: failureText(error) || `${keyOf(replica)} failed on ${nodeName} for an unknown reason`,
     data: { ...event.data, exit_code: exit?.code ?? null, signal: exit?.signal ?? null },
   }
 }

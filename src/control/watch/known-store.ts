@@ -133,7 +133,7 @@ export class KnownStore {
       this.#isWritten = true
     } catch (error) {
       // A full disk, say: retried in a minute. Only a restart meanwhile would lose the mark.
-      log.debug({ file, error: messageOf(error) }, 'control: what was seen of the store is not kept')
+      log.debug({ file, error: messageOf(error) }, 'control: could not save the mark of the store')
     }
   }
 }

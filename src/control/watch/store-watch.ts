@@ -52,7 +52,7 @@ export class StoreWatch {
 const UNSTEADY_LEASE: Condition = {
   kind: 'store',
   severity: 'error',
-  text: 'This frontend loses the lead again and again, because its turns take longer than the lease: what is asked for is placed late or not at all.',
+  text: 'This frontend loses the lead again and again, because its turns take longer than the lease: replicas are placed late or not at all.',
   advice:
     'Look at how fast the store answers (flotilla_turn_duration_seconds) and at the network between it and the frontends.',
 }

@@ -116,7 +116,10 @@ async function tellWorker(deps: UnloadDeps, node: NodeRow, order: UnloadOrder, f
     const { replicas } = await askWorker(deps, node, 'replicaStop', { target, force, wait_ms: waitMs }, waitMs)
     return replicas
   } catch (error) {
-    deps.log.debug({ node: node.id, error: messageOf(error) }, 'control: the worker will hear of it from the rows')
+    deps.log.debug(
+      { node: node.id, error: messageOf(error) },
+      'control: the worker did not answer; the next turn repeats the command',
+    )
     return undefined
   }
 }

@@ -42,7 +42,7 @@ describe('models', () => {
 })
 
 describe('rules', () => {
-  test('differ by what they ask for, not by what came of them or who made them', () => {
+  test('differ by their settings, not by what came of them or their source', () => {
     const rules: Rule[] = [aRule({ source: 'config', unsatisfiableUntilMs: 9, unsatisfiableTicks: 3 })]
     const same = aDeclaration({ rules: [aRule()] })
     expect(diffDocument(someSettings({ rules }), same, keep)).toEqual([])

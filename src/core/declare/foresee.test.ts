@@ -20,7 +20,7 @@ const gpu = (fields: Partial<Device> = {}): Device => ({
 const engines = { sim: aNodeEngine({ uses: { device: 'either' } }) }
 const gpuNode = (id: string, fields = {}) => aNode({ id, devices: [gpu()], engines, ...fields })
 const sized = (name: string, gb: number, fields = {}) => aModel({ name, memory: { vram: gb * GB, ram: 0 }, ...fields })
-/** One that has served its model for an hour, and nobody asked. */
+/** A replica that has served for an hour, without a request. */
 const idle = (modelName: string, nodeId: string, gb: number, fields = {}) =>
   aReplica({
     nodeId,
@@ -57,7 +57,7 @@ describe('what follows', () => {
     ])
   })
 
-  test('says when nobody knows how large the files are', () => {
+  test('says when the size of the files is unknown', () => {
     const model = sized('m', 8, { source: 'hf:org/m' })
     expect(foresee(aWorld({ nodes: [gpuNode('n1')], models: [model] }), 'spread').steps).toMatchObject([
       { kind: 'start', bytesToMove: null },
@@ -159,7 +159,7 @@ describe('the world after a document', () => {
     expect(after({})).toMatchObject({ labels: { rack: '7' }, maxReplicasPerModel: 3, vramBudget: 12 * GB })
   })
 
-  test('has models and rules as they will be; a rule asks anew and keeps who made it', () => {
+  test('has models and rules as they will be; a rule starts anew and keeps its source', () => {
     const before = aRule({ source: 'config', unsatisfiableUntilMs: 9 })
     const world = aWorld({ rules: [before] })
     const { models, rules } = worldAfter(world, { nodes: [] }, [

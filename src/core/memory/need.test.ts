@@ -39,7 +39,7 @@ function seen(fields: Partial<LearnedMemory> = {}): LearnedMemory {
 const either: EngineUses = { device: 'either' }
 const memory = { vram: 7 * GIB, ram: 2 * GIB }
 
-describe('who is believed', () => {
+describe('which source wins', () => {
   test('what an admin said stands above all', () => {
     const need = aNeed({ model: { memory }, learned: [seen()], facts })
     expect(memoryOn(aMachine(either), need)).toMatchObject({ source: 'explicit', ...memory, deviceCount: 1 })
@@ -91,7 +91,7 @@ describe('who is believed', () => {
     expect(need.vram + need.ram).toBe(Object.values(need.parts!).reduce((sum, bytes) => sum + bytes, 0))
   })
 
-  test('and where nobody knows, that is said', () => {
+  test('and an unknown need is said to be unknown', () => {
     const unknown = { source: 'unknown', vram: 0, ram: 0, share: null, parts: null }
     expect(memoryOn(aMachine(either), aNeed())).toEqual({ ...unknown, deviceCount: 1 })
     expect(memoryOn(aMachine(either, []), aNeed())).toEqual({ ...unknown, deviceCount: 0 })

@@ -133,7 +133,7 @@ describe('a mass loss', () => {
       expect(late(100_000, { nowMs: 115_000 })).toEqual([])
     })
 
-    test('from when somebody listens', () => {
+    test('from when the leader listens', () => {
       expect(late(100_000, { nowMs: 130_000, heardSinceMs: 120_000 })).toEqual(['a'])
       expect(late(100_000, { nowMs: 136_000, heardSinceMs: 120_000 })).toEqual([])
     })

@@ -37,7 +37,7 @@ describe('what may be stopped for others', () => {
     expect(evictables(worldOf([...replicas, idle({ revision: 'r0', replicaIndex: 9 })])).size).toBe(0)
   })
 
-  test('one that somebody waits for has its thirty seconds, however idle', () => {
+  test('one that a client waits for has its thirty seconds, however idle', () => {
     const fresh = idle({ id: 'a', readySinceMs: ago(29), lastUsedMs: null })
     const demand = { modelName: 'm', sinceMs: 0, wantedUntilMs: NOW_MS + 1 }
     expect(evictables(worldOf([fresh])).get('a')).toBeLessThan(Infinity)
@@ -88,7 +88,7 @@ describe('what may be stopped for others', () => {
   })
 })
 
-describe('who goes', () => {
+describe('which ones are stopped', () => {
   const node = aGpuNode(gpus(1, 24), { id: 'n1', maxReplicasPerModel: 1 })
   const tenants = [4, 10, 8].map((gib, i) => aTenant({ id: `t${i}`, modelName: `t${i}`, claim: claimOn({ 0: gib }) }))
   const idsOf = (replicas: readonly Replica[]): string[] => replicas.map(({ id }) => id)
@@ -121,7 +121,7 @@ describe('who goes', () => {
     expect(placement).toMatchObject({ ok: true, victims: [], waitsFor: [{ id: 't2' }] })
   })
 
-  test('while ended ones are not in the reading of the memory yet, their room is waited for and nobody is stopped', () => {
+  test('while the memory reading still counts ended ones, their room is waited for and none is stopped', () => {
     const read = aGpuNode([gpu(0, 24, { availableVram: 2 * GIB })], { id: 'n1' })
     const freed = [{ replicaId: 'gone', devices: [{ index: 0, bytes: 4 * GIB }], ram: 0 }]
     const evictable = new Map([['t1', 0]])
@@ -136,7 +136,7 @@ describe('who goes', () => {
     expect(more).toMatchObject({ ok: true, isNow: false, victims: [{ id: 't1' }] })
   })
 
-  test('nobody on a node that refuses for another reason, or where it would not be enough', () => {
+  test('none on a node that refuses for another reason, or where it would not be enough', () => {
     const evictable = new Map([['t1', 0]])
     expect(placeOn(needFor(aBigModel(20)), [node], tenants, { evictable })).toMatchObject({ ok: false })
     const away = { ...node, liveness: 'unreachable' as const }
@@ -194,7 +194,7 @@ describe('who goes', () => {
     expect(placement.ok && placement.victims).toHaveLength(12)
   })
 
-  test('it is busy when those who may go cannot go yet, and only then', () => {
+  test('it is busy when replicas that may be stopped cannot be yet, and only then', () => {
     const later = new Map([['t1', Infinity]])
     expect(placeOn(needFor(aBigModel(11)), [node], tenants, { evictable: later })).toMatchObject({
       ok: false,

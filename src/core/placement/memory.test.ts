@@ -154,10 +154,10 @@ describe('what is free', () => {
   })
 })
 
-describe('a need that nobody knows', () => {
+describe('an unknown need', () => {
   const need = needFor(aModel({ engine: 'llama' }))
 
-  test('gets a whole card that nobody is on, and all that is free of it', () => {
+  test('gets a whole card without other replicas, and all that is free of it', () => {
     const node = aGpuNode([gpu(0, 24), gpu(1, 24, { availableVram: 20 * GIB })], { id: 'n1' })
     const placement = placeOn(need, [node], [aTenant({ claim: claimOn({ 0: 0 }) })])
     expect(placement).toMatchObject({ ok: true, claim: { alone: true, source: 'unknown' } })
@@ -219,7 +219,7 @@ describe('a claim that is checked again', () => {
     expect(claimRefusal(fleet(), 'gone', claimOn({}))).toMatchObject({ filter: 'online', nodeId: 'gone' })
   })
 
-  test('that is to be alone is refused where anybody is, and nobody may join one that is', () => {
+  test('that must be alone is refused where another replica is, and no other may join it', () => {
     const alone = claimOn({ 0: 1 }, { alone: true })
     expect(claimRefusal(fleet(aTenant({ claim: claimOn({ 0: 1 }) })), 'n1', alone)).toMatchObject({ where: 'gpu 0' })
     expect(claimRefusal(fleet(aTenant({ claim: alone })), 'n1', claimOn({ 0: 1 }))).toMatchObject({ where: 'gpu 0' })

@@ -116,7 +116,7 @@ test('if any node can take it as things are, one is found; and none is found tha
   )
 })
 
-test('who asks only where to gets the same answer', () => {
+test('a brief search gives the same place', () => {
   fc.assert(
     fc.property(arbitraryScene, (scene) => {
       const { need, nodes, replicas, models, policy, evictable } = scene

@@ -22,7 +22,7 @@ const demands = [aDemand({ sinceMs: nowMs - 1000, wantedUntilMs: nowMs + 1000 })
 const idle = (fields: Partial<Replica>): Replica =>
   aReplica({ nodeId: 'n1', readySinceMs: nowMs - 500_000, lastUsedMs: nowMs - 300_000, ...fields })
 
-describe('a model that somebody waits for', () => {
+describe('a model that a client waits for', () => {
   const world = (fields = {}) =>
     aWorld({ nowMs, nodes: [aNode({ id: 'n1' }), aNode({ id: 'n2' })], rules: [], demands, ...fields })
 
@@ -32,7 +32,7 @@ describe('a model that somebody waits for', () => {
     expect(reconcile(world({ replicas: [aReplica({ nodeId: 'n1' })] })).steps).toEqual([])
   })
 
-  test('is no longer loaded when nobody waits any more', () => {
+  test('is no longer loaded when no client waits any more', () => {
     expect(reconcile(world({ demands: [aDemand({ wantedUntilMs: nowMs })] })).steps).toEqual([])
   })
 

@@ -39,7 +39,7 @@ describe('replicas of an old revision', () => {
     ])
   })
 
-  test('are replaced without a rule too: they were loaded for somebody', () => {
+  test('are replaced without a rule too: they were loaded for a client', () => {
     expect(reconcile(world([old(0)], { rules: [] })).steps).toMatchObject([{ kind: 'reserve', revision: 'r2' }])
   })
 
@@ -80,7 +80,7 @@ describe('replicas of an old revision', () => {
       ])
     })
 
-    test('those that nobody asks for are not worth another model’s replica', () => {
+    test('idle ones are not worth another model’s replica', () => {
       const idle = aReplica({ nodeId: 'n1', modelName: 'b', claim, readySinceMs: 0, lastUsedMs: 0 })
       const plan = reconcile(inFull([old(0, { claim }), idle], { rules: [] }))
       expect(plan.steps).toMatchObject([{ kind: 'stop', why: 'old revision', replica: { modelName: 'm' } }])

@@ -64,7 +64,7 @@ describe('what is no longer wanted', () => {
   })
 
   test.each(['reserved', 'staging', 'loading'] as const)(
-    'a start that nobody waits for is given up while %s',
+    'a start without a waiting client is given up while %s',
     (state) => {
       const world = aWorld({ nodes: [aNode({ id: 'n1' })], replicas: [aReplica({ nodeId: 'n1', state })], rules: [] })
       expect(reconcile(world).steps).toMatchObject([{ kind: 'stop', why: 'nobody waits' }])
@@ -161,7 +161,7 @@ describe('what went wrong', () => {
     expect(reconcile(world('ready')).steps).toMatchObject([{ kind: 'forget', why: 'failed' }])
   })
 
-  test('a failed replica that nobody wants is forgotten: there is no process to stop', () => {
+  test('a failed replica that is not wanted is forgotten: there is no process to stop', () => {
     const plan = reconcile(aWorld({ models: [], nodes: [aNode({ id: 'n1' })], replicas: [failedOn('n1')] }))
     expect(plan.steps).toMatchObject([{ kind: 'forget', why: 'failed' }])
   })
@@ -174,7 +174,7 @@ describe('what went wrong', () => {
     ])
   })
 
-  test('a failure that nobody asks about is remembered for those who come back, for ten minutes', () => {
+  test('a failure is remembered for ten minutes without demand, for clients that come back', () => {
     const world = (nowMs: number, rules = [aRule({ minReplicas: 0 })]) =>
       aWorld({ nowMs, nodes: [aNode({ id: 'n1' })], rules, replicas: [failedOn('n1')] })
     expect(reconcile(world(2000 + 599_000)).steps).toEqual([])

@@ -37,7 +37,7 @@ describe('a pass that may collect only so many refusals', () => {
     for (const names of passes) expect(names.length).toBeLessThanOrEqual(3)
   })
 
-  test('looks first for what somebody waits for, and yet for the others', () => {
+  test('looks first for models that clients wait for, and also for the others', () => {
     const memory = new Memory({ mostRefusals: 4 * NODES })
     const demands = ['m08', 'm09'].map((modelName) => ({ modelName, sinceMs: 0, wantedUntilMs: 1e9 }))
     const world = tooMany(10, { demands })

@@ -47,7 +47,7 @@ describe('a rule that wants one on every node', () => {
     expect(made.unmet).toMatchObject([{ missing: 1, refusals: [{ nodeId: 'bare', filter: 'engine' }] }])
   })
 
-  test('says to who waits for it why it is nowhere', () => {
+  test('tells a waiting client why it is nowhere', () => {
     const rules = [aRule({ spreadAll: true, minReplicas: 0, nodeSelector: { tier: 'gpu' } })]
     const demands = [{ modelName: 'm', sinceMs: 0, wantedUntilMs: 9000 }]
     expect(plan({ nodes, rules }).unmet).toEqual([])
@@ -109,7 +109,7 @@ describe('scaling in a plan', () => {
     ).toHaveLength(1)
   })
 
-  test('somebody who waits keeps it from going to zero', () => {
+  test('a waiting client keeps it from going to zero', () => {
     const toZero = [aRule({ minReplicas: 0, scaleToZeroAfterMs: 60_000 })]
     const demands = [{ modelName: 'm', sinceMs: 0, wantedUntilMs: 1e9 }]
     expect(told({ nowMs: 90_000, rules: toZero, nodes, replicas: [{ ...one, readySinceMs: 0 }], demands })).toEqual([])

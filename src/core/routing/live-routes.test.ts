@@ -113,7 +113,7 @@ describe('the order', () => {
     expect(looks).toBeLessThanOrEqual(2 * out.size + 1)
   })
 
-  test('has nobody for a model without routes, or when all are out', () => {
+  test('picks none for a model without routes, or when all are out', () => {
     expect(routesOf('a').pick('other', 'least_loaded', {}, none)).toBeUndefined()
     expect(routesOf('a', 'b').pick('m', 'least_loaded', {}, () => true)).toBeUndefined()
     expect(routesOf().ranked('m', 5)).toEqual([])

@@ -52,7 +52,7 @@ describe('round_robin', () => {
     )
   })
 
-  test('passes over those that are out, and over all of them to nobody', () => {
+  test('passes over replicas that are out, and picks none when all are', () => {
     const routes = routesOf(named(3))
     const turns = Array.from({ length: 4 }, () => next(routes, ({ replicaId }) => replicaId === 'r1'))
     expect(turns.toSorted()).toEqual(['r0', 'r0', 'r2', 'r2'])

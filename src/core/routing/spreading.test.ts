@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { LiveRoutes } from './live-routes.ts'
 import type { Route } from './table.ts'
 
-/** As promised by whoever carries the counts: what one gateway knows of another is at most this old. */
+/** The reports between gateways promise it: what one gateway knows of another is at most this old. */
 const STALE_MS = 200
 const REPORT_EVERY_MS = 100
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { aModel, aNode, aReplica, aRule } from '../../../test/support/builders.ts'
 import { routableReplicas } from './table.ts'
 
-describe('who may be sent requests', () => {
+describe('replicas that may be sent requests', () => {
   const routable = (
     node: Parameters<typeof aNode>[0],
     replica: Parameters<typeof aReplica>[0] = {},

@@ -58,9 +58,9 @@ describe('a model that will not come by waiting', () => {
   })
 
   test('cannot be asked for: that is told, and not how far it was', () => {
-    const error = controlAway('m', 'nobody is listening', 60_000)
+    const error = controlAway('m', 'nothing is listening', 60_000)
     expect([error.code, error.retryAfterS]).toEqual(['unavailable', 60])
-    expect(error.message).toContain('does not answer: nobody is listening. Check that a frontend runs')
+    expect(error.message).toContain('does not answer: nothing is listening. Check that a frontend runs')
     expect(error.toBody()).not.toHaveProperty('loading')
   })
 })

@@ -27,7 +27,7 @@ export function describeCopy(from: CreateStore, to: CreateStore): void {
     const [source, target] = [await create(from), await create(to)]
     await withDatabase(source, fillStore)
     const { file, header } = await exportOf(source)
-    // A table that nobody fills here would not be looked at.
+    // A table that stays empty here would not be tested.
     expect(Object.entries(header.rows).filter(([, count]) => count === 0)).toEqual([])
     expect(header).toMatchObject({ schema: loadMigrations(migrations).length, rows: { events: 1201 } })
     await importInto(target, file)
@@ -131,7 +131,7 @@ export function describeBackup(make: CreateStore): void {
     })
   })
 
-  test('while somebody leads it is refused, unless that is said to be no matter; then the leader is fenced off', async () => {
+  test('while a frontend leads it is refused, unless --while-running is given; then the leader is fenced off', async () => {
     const [source, target] = [await create(make), await create(make)]
     await withDatabase(source, fillStore)
     const { file } = await exportOf(source)

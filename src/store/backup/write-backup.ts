@@ -49,7 +49,7 @@ export async function knownMigrations(driver: Driver, folder: string): Promise<M
   const all = loadMigrations(folder)
   const applied = await findApplied(driver)
   if (!applied || applied.length === 0) {
-    throw new AppError('usage', `There is nothing of Flotilla's in the database ${driver.where}.`)
+    throw new AppError('usage', `The database ${driver.where} holds no Flotilla store.`)
   }
   checkApplied(applied, all)
   const known = all.slice(0, applied.length)

@@ -18,7 +18,7 @@ export function describeLeases(create: () => Promise<ContractStore>): void {
     const check = (owner: string, epoch: number) =>
       db.transaction((tx) => checkLease(tx, { name: 'leader', owner, epoch }))
 
-    test('the first to ask gets it; the others are told who has it and for how long', async () => {
+    test('the first to ask gets it; the others are told its owner and for how long', async () => {
       expect(await acquire('a')).toEqual({ epoch: 1 })
       const answer = (await acquire('b')) as { heldBy: string; leftMs: number }
       expect(answer.heldBy).toBe('a')
@@ -47,14 +47,14 @@ export function describeLeases(create: () => Promise<ContractStore>): void {
       expect(await acquire('b', -1)).toEqual({ epoch: 2 })
     })
 
-    test('who renews late, before anybody has taken it, keeps the epoch', async () => {
+    test('an owner that renews late, before another has taken it, keeps the epoch', async () => {
       await acquire('a')
       await expire()
       await check('a', 1)
       expect(await acquire('a')).toEqual({ epoch: 1 })
     })
 
-    test('a released lease is free at once and protects nobody', async () => {
+    test('a released lease is free at once and protects no owner', async () => {
       await acquire('a')
       await releaseLease(db, { name: 'leader', owner: 'a', epoch: 1 })
       await expect(check('a', 1)).rejects.toBeInstanceOf(LeaseLostError)

@@ -30,7 +30,7 @@ export function describeSessions(create: () => Promise<ContractStore>): void {
       return rows.flatMap((row) => row?.id ?? [])
     }
 
-    test('are found by their hash, with who they are of and until when', async () => {
+    test('are found by their hash, with their actor and their end', async () => {
       const before = Date.now()
       const row = await begin('a', { actor: 'key größe', keyId: null })
       expect(row).toMatchObject({ id: 'a', actor: 'key größe', key_id: null })

@@ -50,7 +50,7 @@ export function describeTransactions(create: () => Promise<ContractStore>): void
       expect(await names()).toEqual([])
     })
 
-    test('statements sent together run in their order, also those nobody waited for', async () => {
+    test('statements sent together run in their order, also those that were not awaited', async () => {
       await db.transaction(async (tx) => {
         await Promise.all([insert(tx, 'a'), tx.query(`update counters set value = 7 where name = 'a'`)])
         void insert(tx, 'b')
@@ -61,7 +61,7 @@ export function describeTransactions(create: () => Promise<ContractStore>): void
       ])
     })
 
-    test('a failure that nobody waited for still undoes the transaction', async () => {
+    test('a failure that was not awaited still undoes the transaction', async () => {
       const work = async (tx: Sql) => {
         await insert(tx, 'a')
         insert(tx, 'a').catch(() => {})

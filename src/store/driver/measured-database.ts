@@ -6,7 +6,7 @@ import type { Database } from '../sql.ts'
 export function measuredDatabase(db: Database, metrics: Metrics): Database {
   const duration = metrics.histogram(
     'flotilla_store_duration_seconds',
-    'How long the store took, by what was asked of it and how that ended.',
+    'Duration of store calls, by kind and outcome.',
     ['operation', 'outcome'],
     SHORT_BOUNDS,
   )

@@ -33,7 +33,7 @@ async function isEncrypted(query: string): Promise<boolean> {
   }
 }
 
-/** Once: whoever opens a database tries for a while. */
+/** One attempt: opening a database retries for a while. */
 async function asked(query: string): Promise<unknown> {
   const session = new Session({ url: `${server.url}${query}`, readOnly: true, clock: systemClock })
   return session.query('select 1').finally(() => session.destroy())

@@ -27,7 +27,7 @@ export class ControlBus {
       respond: (name: string, handler: never) => void this.#answers.push({ by, name, handler }),
       request: (name: string, message: unknown) => {
         this.asked.push({ by, name, message })
-        return Promise.reject(new AppError('unavailable', 'nobody is listening'))
+        return Promise.reject(new AppError('unavailable', 'nothing is listening'))
       },
       onReconnect() {},
       isConnected: () => true,

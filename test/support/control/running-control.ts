@@ -30,7 +30,7 @@ export async function runControl(scene: ControlScene, over?: Bus): Promise<Runni
         if (name === 'heartbeat') hear = handler
       },
       respond() {},
-      request: () => Promise.reject(new AppError('unavailable', 'nobody is listening')),
+      request: () => Promise.reject(new AppError('unavailable', 'nothing is listening')),
       onReconnect() {},
       isConnected: () => true,
     } as unknown as Bus)

@@ -45,7 +45,7 @@ test('a store that is away ends nothing, and is asked again', async () => {
   expect(response.isEnded).toBe(true)
 })
 
-test('nobody asks about a stream that is over', async () => {
+test('a stream that is over is not checked any more', async () => {
   const { clock, response, checks } = aStream([])
   await clock.advance(10_000)
   response.end()

@@ -137,8 +137,7 @@ export function sessionGates({ clock }: Pick<AdminDeps, 'clock'>): Record<'signI
 }
 
 const NO_TOKEN = { token: null, expires_at: null }
-const MAY_NOT_ASK =
-  'You are signed in with a key that may look and ask no model: sign in with one that has the scope inference too.'
+const MAY_NOT_ASK = 'Your key may only read: sign in with a key that has the scope inference, too.'
 
 const HOW_TO_GET_A_LINK = 'flotilla dashboard prints a new link on the machine of the frontend'
 

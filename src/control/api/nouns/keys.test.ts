@@ -80,7 +80,7 @@ describe('an API key', () => {
     expect(await list()).toEqual([])
   })
 
-  test('is revoked once; who revokes it again sees it revoked; an unknown one is not found', async () => {
+  test('is revoked once; revoking it again changes nothing; an unknown one is not found', async () => {
     const { scene, create, events, db } = await aScene()
     const { id } = await create()
     const { id: other } = await create({ name: 'other' })

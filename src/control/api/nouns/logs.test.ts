@@ -128,7 +128,7 @@ describe('the logs of a node', () => {
     dataPort.handler = (_request, response) => answerWith(response)
     const answer = await get('')
     // A connection that is cut may take with it what was sent before.
-    const mistake = /thor (did not give a list|cannot be reached at \S+: socket hang up)/
+    const mistake = /thor (sent a list|cannot be reached at \S+: socket hang up)/
     expect([answer.status, await answer.text()]).toEqual([502, expect.stringMatching(mistake)])
   })
 })

@@ -31,7 +31,7 @@ async function readListing(answer: IncomingMessage, nodeName: string): Promise<L
     return logEntries.parse(JSON.parse(text))
   } catch (cause) {
     answer.destroy()
-    throw new AppError('bad_gateway', `${nodeName} did not give a list of its logs that makes sense.`, { cause })
+    throw new AppError('bad_gateway', `${nodeName} sent a list of logs that cannot be read.`, { cause })
   }
 }
 

@@ -17,7 +17,7 @@ export function metricStreams(deps: AdminDeps): Streams<'nodeMetrics'> {
       const answer = await askDataPort(deps, node, '/metrics', AbortSignal.timeout(WITHIN_MS))
       if (answer.statusCode !== 200) {
         answer.destroy()
-        const text = `${node.name} runs a worker that counts nothing (${node.version}): update it.`
+        const text = `${node.name} runs a worker without metrics (${node.version}): update it.`
         throw new AppError('bad_gateway', text)
       }
       response.writeHead(200, { 'content-type': answer.headers['content-type'] ?? 'text/plain; version=0.0.4' })

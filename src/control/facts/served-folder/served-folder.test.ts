@@ -100,7 +100,7 @@ test('models come and go with their files, and each is told once', async () => {
   ])
 })
 
-test('what an admin has defined is never touched, and what he takes over is his', async () => {
+test('a model that an admin has defined, or has taken over, is never touched', async () => {
   const { folder, put, serveFolder, models, scene, someLooks, warnings } = await aServer()
   await scene.admin('POST', '/api/models', { name: 'mine', engine: 'sim' })
   put('mine.gguf')

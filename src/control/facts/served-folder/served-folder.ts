@@ -77,7 +77,7 @@ export function startServedFolder(deps: ServedFolderDeps): { dispose(): Promise<
       mine.model = await readModel(folder!, found)
     } catch (error) {
       mine.model = undefined
-      tellOnce('served folder: left out, for it cannot be read as a model', { model: name, why: messageOf(error) })
+      tellOnce('served folder: left out a model that cannot be read', { model: name, why: messageOf(error) })
     }
   }
 
@@ -86,7 +86,7 @@ export function startServedFolder(deps: ServedFolderDeps): { dispose(): Promise<
     return changed.every((at) => at !== undefined && at < clock.nowMs() - LOOK_PERIOD_MS)
   }
 
-  const onError = (error: unknown): void => tellOnce('served folder: cannot be looked at', { why: messageOf(error) })
+  const onError = (error: unknown): void => tellOnce('served folder: cannot be read', { why: messageOf(error) })
   return startLoop({ periodMs: LOOK_PERIOD_MS, turn, clock, onError })
 }
 

@@ -26,7 +26,7 @@ const itemsOf = (some: readonly Item[]): Items => new Map(some.map((one) => [one
 const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 describe('changes of a list', () => {
-  test('who knew the old list and applies them knows the new one', () => {
+  test('applied to the old list they give the new one', () => {
     fc.assert(
       fc.property(list, list, (before, after) => {
         const items = itemsOf(sent(before))

@@ -58,7 +58,7 @@ async function aFeed() {
 }
 
 describe('a frontend', () => {
-  test('looks while somebody watches and not otherwise', async () => {
+  test('reads the store while it has readers and not otherwise', async () => {
     const { watch, pass, looks } = await aFeed()
     await pass(10_000)
     expect(looks()).toBe(0)

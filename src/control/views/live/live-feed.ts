@@ -96,7 +96,7 @@ export function startLiveFeed({ db, clock, log, placement, heard, conditions }: 
   const lines = new RepeatedLines(clock)
   const onError = (thrown: unknown): void => {
     const error = messageOf(thrown)
-    lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: the cluster cannot be looked at'))
+    lines.tell(error, (repeated) => log.warn({ error, ...repeated }, 'control: cannot read the cluster for dashboards'))
     if (!picture) return
     // The last picture stays, marked as such.
     const problems = [unreadableStore(toAppError(thrown).message, picture.at), ...conditions.problems()]

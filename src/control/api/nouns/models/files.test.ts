@@ -53,7 +53,7 @@ function fetchRaw({ scene }: Stage, path: string, who: Applicant, headers: Recor
   })
 }
 
-/** More than fits between the two ends of a connection: who does not read it all stops the sending. */
+/** More than the buffers of a connection hold: a reader that stops reading stops the sender. */
 const LARGE = Buffer.alloc(64 * 1024 * 1024)
 
 /** An answer of which nothing has been read yet. */
@@ -195,7 +195,7 @@ describe('nothing else is given', () => {
     expect((await get('x')).status).toBe(404)
   })
 
-  test('what is no file: a pipe keeps nobody waiting', async () => {
+  test('what is not a file: a pipe does not block the call', async () => {
     const { get, models } = await aShelf()
     execFileSync('mkfifo', [join(models, 'pipe')])
     expect((await get('pipe')).status).toBe(404)

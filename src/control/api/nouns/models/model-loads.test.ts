@@ -91,7 +91,7 @@ describe('unloading a model everywhere', () => {
     expect(await states()).toEqual(['m draining'])
   })
 
-  test('a load that nobody has begun is taken back all the same', async () => {
+  test('a load that has not begun is taken back all the same', async () => {
     const { scene, load, unload } = await aScene()
     await load('cold')
     expect((await unload('cold')).body).toEqual({ replicas: [], kept_by_rule: false })

@@ -80,7 +80,7 @@ describe('saving a model', () => {
     return { ...saved.effect, told: told.length, woken: scene.asked.changes - changes }
   }
 
-  test('that means the same changes nothing, and nobody is told', async () => {
+  test('that means the same changes nothing and makes no event', async () => {
     expect(await saving({ options: {}, source: null, engine: 'sim', name: 'm' })).toEqual({
       is_changed: false,
       replaced: 0,

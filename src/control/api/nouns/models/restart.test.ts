@@ -92,7 +92,7 @@ describe('restarting a replica', () => {
     const { id, generation } = first!
     scene.worker.script.replicaStop = () => ({ replicas: [{ id, generation, key: 'm#0', gone: false }] })
     expect((await restart()).body.text).toContain('m#0 on thor is stopped when what runs there has finished.')
-    scene.worker.script.replicaStop = () => Promise.reject(new Error('nobody is listening'))
+    scene.worker.script.replicaStop = () => Promise.reject(new Error('nothing is listening'))
     expect((await restart(second!.id)).body.text).toContain('m#1 on thor is stopped as soon as thor answers again.')
   })
 

@@ -32,5 +32,5 @@ function stopText(key: string, { node, replicas, answered }: Unloading): string 
 function startText({ keptByRule, othersServe }: Unloading): string {
   if (keptByRule) return 'The rule of its model starts another one where there is room.'
   if (othersServe) return 'No rule asks for it and others of its model serve, so none is started in its place.'
-  return 'Its model is loaded again where there is room, as if somebody asked for it.'
+  return 'Its model is loaded again where there is room, as on a first request.'
 }

@@ -29,7 +29,7 @@ describe.each(verbs)('asking a node to %s an engine', (verb) => {
     })
   })
 
-  test('is refused where nobody could do it, and nothing is told', async () => {
+  test('is refused where no worker could do it, without an event', async () => {
     const { scene, thor, loki } = await aStage()
     const agent = anApplicant('odin')
     await scene.register(agent, { node_type: 'agent' })

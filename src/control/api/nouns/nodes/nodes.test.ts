@@ -15,7 +15,7 @@ describe('a node', () => {
       expect(rows, table).toEqual([])
     }
     expect(await scene.heartbeat(thor)).toBeUndefined()
-    // A pending one is not on the bus: there is nobody to tell.
+    // A pending node is not on the bus, so it gets no message.
     await scene.admin('DELETE', `/api/nodes/${loki.nodeId}`)
     expect(order).toEqual(['nodeShutdown', thor.publicKey, loki.publicKey])
     expect((await scene.admin<NodeView[]>('GET', '/api/nodes')).body).toEqual([])
@@ -23,7 +23,7 @@ describe('a node', () => {
 
   test('that does not answer is removed all the same', async () => {
     const { scene, thor } = await aStage()
-    scene.deps.bus.request = () => Promise.reject(new Error('nobody is listening'))
+    scene.deps.bus.request = () => Promise.reject(new Error('nothing is listening'))
     expect((await scene.admin('DELETE', `/api/nodes/${thor.nodeId}`)).status).toBe(200)
     expect(scene.asked.removed).toEqual([thor.publicKey])
   })

@@ -104,6 +104,6 @@ async function tellRemoved(
   try {
     await bus.request('nodeShutdown', { reason, cluster_id: clusterId }, { nodeId: id, timeoutMs: GOODBYE_MS })
   } catch (error) {
-    log.debug({ node: id, error: messageOf(error) }, 'control: the removed node was not there to hear of it')
+    log.debug({ node: id, error: messageOf(error) }, 'control: the removed node did not answer')
   }
 }
