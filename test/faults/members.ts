@@ -17,7 +17,7 @@ One member behaves as badly as it can; the others are asked all the while. "Befo
 | node | malformed heartbeats of 890 KB that ask for an answer | control hears no node for 25 s; 942 MB of log | another node unheard for 0.5 s at most; 2.3 KB of log | \`npm run fuzz\` (200,000 messages), \`npm run faults -- --only 'approved node'\` |
 | node | names any subject for the answer | control says what only control may say: 301 extra turns | no answer | hostile-suite, on both brokers |
 | node | a copy of its key on another machine | engines run twice; the copy's SIGTERM takes the original offline | 409 for the copy, both addresses in \`status\`; 0 of 826 requests failed | \`npm run faults -- --only 'a copy of a worker'\` |
-| node | sends PINGs over its connection to a gateway and reads nothing | 127 MB in the test, without a bound | under 4 MB, then the connection ends | cable.test |
+| node | sends PINGs over its connection to a gateway and reads nothing | 127 MB in the test, without a bound | under 4 MB, then the connection ends | mux.test |
 | node | claims for ever that its memory has not been read | – | 30 s, then the room is planned anew | freed.test |
 | gateway (stolen credentials) | a request that is answered with more than 1 MiB | the leader ends | refused by its bounds, or answered with \`too_large\` | hostile-suite |
 | engine | endless \`100 Continue\`, or a head byte by byte | the request hangs | 502 after 20, or after 60 s | answer-parser.test, upstream-connection.test |
