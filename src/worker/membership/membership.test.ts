@@ -155,7 +155,7 @@ describe('joining', () => {
     world.says = approved
     world.busFails = new Error('connection refused')
     await clock.advance(60_000)
-    expect(world.lines.filter((line) => line.startsWith('the bus'))).toHaveLength(1)
+    expect(world.lines.filter((line) => line.startsWith('cannot connect to the bus'))).toHaveLength(1)
     expect(world.asks).toBeGreaterThan(3)
     world.busFails = undefined
     await clock.advance(15_000)
