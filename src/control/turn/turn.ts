@@ -127,7 +127,7 @@ function nodesOf({ steps }: Plan): Set<string> {
 async function noteSilence(tx: Sql, { limits, answering }: TurnContext, hearingSinceMs: number): Promise<Judged[]> {
   const { nowMs, nodes } = await listSilentNodes(tx, limits.unreachableAfterMs)
   const judged = judgeLiveness(nodes, limits, { nowMs, hearingSinceMs, answering })
-  for (const { id, liveness } of judged) await setLiveness(tx, id, liveness)
+  for (const { id, liveness } of judged) await setLiveness(tx, id, { liveness, sinceMs: nowMs })
   return judged
 }
 

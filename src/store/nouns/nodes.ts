@@ -325,6 +325,11 @@ export async function listSilentNodes(tx: Sql, silentForMs: number): Promise<{ n
   return { nowMs, nodes: rows.map(({ last_heartbeat: lastHeartbeatMs, ...node }) => ({ ...node, lastHeartbeatMs })) }
 }
 
-export async function setLiveness(tx: Sql, id: string, liveness: Node['liveness']): Promise<void> {
-  await tx.query('update nodes set liveness = $2, liveness_since = now_ms() where id = $1', [id, liveness])
+/** `sinceMs` is one moment for all nodes that are judged together: how close to each other they went is compared later. */
+export async function setLiveness(
+  tx: Sql,
+  id: string,
+  { liveness, sinceMs }: { liveness: Node['liveness']; sinceMs: number },
+): Promise<void> {
+  await tx.query('update nodes set liveness = $2, liveness_since = $3 where id = $1', [id, liveness, sinceMs])
 }
